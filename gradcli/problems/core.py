@@ -1,0 +1,102 @@
+"""What a mistake looks like: a value, not a traceback.
+
+A `Problem` says what is wrong, points at the smallest piece of text that is wrong, shows what was
+expected and what was found, and offers a way out.  It knows nothing of colours, streams or
+files; `gradcli.render.problems` draws it and `gradcli.cli` decides where it goes.
+
+Every mistake a user can make is one function, marked with `@mistake("code")`, that builds the
+problem.  The function's docstring is what `gradcli explain CODE` prints, so a mistake, its words and
+its explanation stand in one place.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import ParamSpec
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text and where it came from.
+
+    `name` is what messages call it; `directory` is where `load(...)` looks for files.
+    """
+
+    name: str
+    text: str
+    directory: Path = field(default_factory=Path)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The text line by line, without line ends."""
+        return self.text.split("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a source: lines from 1, columns from 1, `end_column` just past the last character."""
+
+    source: Source
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A span and what is to be said under it (may be empty)."""
+
+    span: Span
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One mistake: a code, a message, labelled places (the first is the place), notes and a way out."""
+
+    code: str
+    message: str
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: str = ""
+
+    @property
+    def line(self) -> int:
+        """The line of the first label, 0 where there is no place."""
+        return self.labels[0].span.line if self.labels else 0
+
+
+class GradError(Exception):
+    """Raised when a file or a command is wrong; carries every independent problem found."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__("; ".join(f"{p.code}: {p.message}" for p in problems))
+        self.problems = problems
+
+
+_Arguments = ParamSpec("_Arguments")
+
+MISTAKES: dict[str, Callable[..., Problem]] = {}
+"""Every mistake by its code."""
+
+
+def mistake(
+    code: str,
+) -> Callable[[Callable[_Arguments, Problem]], Callable[_Arguments, Problem]]:
+    """Registers the function that builds the problem `code`."""
+
+    def register(build: Callable[_Arguments, Problem]) -> Callable[_Arguments, Problem]:
+        assert code not in MISTAKES, code
+        assert build.__doc__, f"{code} has no explanation"
+        MISTAKES[code] = build
+        return build
+
+    return register
+
+
+def explanation(code: str) -> str:
+    """The text that `gradcli explain CODE` prints.  KeyError if there is no such code."""
+    return inspect.cleandoc(MISTAKES[code].__doc__ or "")
