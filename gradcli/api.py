@@ -1,0 +1,179 @@
+"""From a text to a report: the pipeline that the command and the Python API share."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import gradcli.ops  # noqa: F401  (fills the registry)
+from gradcli.differentiate import sweep
+from gradcli.evaluate import CannotEvaluate, Values, evaluate
+from gradcli.graph import CONSTANT, INPUT, Node, backward_order
+from gradcli.graph.dtypes import FLOATS
+from gradcli.language import read
+from gradcli.ops.create import MAX_ELEMENTS, Limits
+from gradcli.problems import GradError, Source, command, meaning
+from gradcli.report import Report
+from gradcli.sources import read_source
+from gradcli.trace import Traced, trace
+
+
+def derive(
+    text_or_path: str | Path | Source,
+    *,
+    of: str | None = None,
+    wrt: Iterable[str] = (),
+    upstream: Mapping[str, Any] | None = None,
+    dtype: str = "float64",
+    max_elements: int = MAX_ELEMENTS,
+) -> Report:
+    """Derives every gradient of a formula file.
+
+    `text_or_path` is a `Path`, the name of a file, or the text itself (a string with a line break or a `=`).
+    `of` names the node to differentiate, instead of the file's own output.  `wrt` restricts the sweep to the ways that
+    lead to these nodes.  `upstream` gives the seed, `{"c": [[1, 0], [0, 1]]}`, needed where the output is
+    no scalar: its value is a number, a nested list, an array, or the name of a node.  `dtype` is the
+    precision of inputs that name none, `max_elements` the size of the largest tensor allowed.
+
+    Raises GradError, which carries every problem found.
+
+    >>> report = derive("x = 2\\ny = 3\\nz = x * y")
+    >>> report.gradient("x")
+    3.0
+    """
+    traced = read_graph(text_or_path, dtype=dtype, max_elements=max_elements)
+    upstream = dict(upstream or {})
+    output = _output(traced, of or (next(iter(upstream)) if len(upstream) == 1 else None))
+    for name in upstream:
+        if name != output.name:
+            raise GradError(command.unknown_node("--upstream", name, [output.name]))
+    targets = [_target(traced, name) for name in wrt]
+    values = _values(traced)
+    seed = _seed(traced, output, upstream, values)
+    order = backward_order(output, targets or None)
+    if output not in order:
+        order = [output]
+    swept = sweep(order, values, seed, plain=traced.graph.plain)
+    notes = (*traced.notes, *_non_finite(traced, values))
+    return Report(traced, output, values, swept, tuple(order), seed, tuple(n.name for n in targets), notes)
+
+
+def read_graph(
+    text_or_path: str | Path | Source, *, dtype: str = "float64", max_elements: int = MAX_ELEMENTS
+) -> Traced:
+    """The graph of a formula file, read but not evaluated.  Raises GradError."""
+    source = _source(text_or_path)
+    program = read(source)
+    traced = trace(program, Limits(source.directory, max_elements), dtype)
+    if not traced.graph.nodes and not traced.claims:
+        raise GradError(command.empty_file(source.name))
+    return traced
+
+
+def _source(text_or_path: str | Path | Source) -> Source:
+    if isinstance(text_or_path, Source):
+        return text_or_path
+    if isinstance(text_or_path, str) and ("\n" in text_or_path or "=" in text_or_path):
+        return Source("<text>", text_or_path)
+    return read_source(Path(text_or_path))
+
+
+def _output(traced: Traced, of: str | None) -> Node:
+    """The node to differentiate: the one asked for, else the file's own, else its last definition."""
+    if of is not None:
+        output = _named(traced, "--of", of)
+    elif traced.output is not None:
+        output = traced.output
+    else:
+        output = _last_definition(traced)
+    if output.dtype not in FLOATS:
+        floats = [n for n, node in traced.names.items() if node.dtype in FLOATS and node.operands]
+        raise GradError(
+            meaning.not_differentiable(traced.line_span(output.line), output.name, output.dtype, floats)
+        )
+    return output
+
+
+def _last_definition(traced: Traced) -> Node:
+    for node in reversed(traced.graph.nodes):
+        if node.op is not INPUT and node.op is not CONSTANT and node.number not in traced.inner:
+            return node
+    inputs = ", ".join(f"`{name}`" for name in list(traced.names)[:5])
+    span = traced.line_span(traced.graph.nodes[-1].line) if traced.graph.nodes else None
+    raise GradError(meaning.nothing_to_derive(span, traced.source.name, f"only inputs are defined: {inputs}"))
+
+
+def _named(traced: Traced, option: str, name: str) -> Node:
+    for node in traced.graph.nodes:
+        if node.name == name and node.op is not CONSTANT:
+            return node
+    known = [n.name for n in traced.graph.nodes if n.op is not CONSTANT and n.number not in traced.inner]
+    raise GradError(command.unknown_node(option, name, known))
+
+
+def _target(traced: Traced, name: str) -> Node:
+    node = _named(traced, "--wrt", name)
+    if not node.differentiable:
+        reason = f"its values are {node.dtype}" if node.dtype not in FLOATS else "it is marked as data"
+        raise GradError(command.no_gradient("--wrt", name, reason))
+    return node
+
+
+def _values(traced: Traced) -> Values:
+    try:
+        return evaluate(traced.graph)
+    except CannotEvaluate as error:
+        raise GradError(meaning.cannot_evaluate(traced.line_span(error.node.line), error.reason)) from None
+
+
+def _seed(traced: Traced, output: Node, upstream: Mapping[str, Any], values: Values) -> Any:
+    """The gradient that the sweep starts from, in the output's shape and precision."""
+    if output.name in upstream:
+        seed = _given(traced, upstream[output.name], values)
+    elif traced.seed is not None and output is traced.output:
+        seed = values[traced.seed.number]
+    elif output.shape == ():
+        seed = 1.0
+    else:
+        raise GradError(meaning.seed_needed(traced.line_span(output.line), output.name, output.shape))
+    array = np.asarray(seed, dtype=output.dtype)
+    if array.shape not in (output.shape, ()):
+        span = traced.line_span(output.line)
+        raise GradError(meaning.seed_shape(span, output.name, output.shape, array.shape))
+    if output.shape == ():
+        return float(array) if output.dtype == "float64" else array[()]
+    return np.broadcast_to(array, output.shape)
+
+
+def _given(traced: Traced, given: Any, values: Values) -> Any:
+    """A seed from an option: the name of a node, or numbers."""
+    if not isinstance(given, str):
+        return given
+    if given.isidentifier():
+        return values[_named(traced, "--upstream", given).number]
+    try:
+        return np.asarray(ast.literal_eval(given), dtype=float)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        raise GradError(
+            command.bad_option(
+                "--upstream", "NAME=NODE or NAME=NUMBERS", given, "as in `--upstream c=[[1, 2], [3, 4]]`"
+            )
+        ) from None
+
+
+def _non_finite(traced: Traced, values: Values) -> Sequence[str]:
+    """A note on the first value that is no finite number, if an operation (and not an input) made it."""
+    for node in traced.graph.nodes:
+        if node.dtype in FLOATS and node.operands:
+            value = values[node.number]
+            finite = -np.inf < value < np.inf if isinstance(value, float) else bool(np.isfinite(value).all())
+            if not finite:
+                return [
+                    f"line {node.line}: the value of `{node.name}` is not finite; it is the first such value"
+                ]
+    return []

@@ -1,0 +1,79 @@
+"""The `gradcli` command: one file per subcommand, and here what happens when something goes wrong."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gradcli.cli.derive import derive
+from gradcli.cli.exit_codes import ExitCode
+from gradcli.cli.explain import explain
+from gradcli.cli.streams import ascii_only, console, discard_output, prepare_streams
+from gradcli.problems import GradError
+
+app = typer.Typer(
+    name="gradcli",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Derives gradients from formula files, step by step: forward values, the reverse order, every contribution.",
+)
+app.command(name="derive")(derive)
+app.command(name="explain")(explain)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
+    ] = False,
+) -> None:
+    """Options before any command."""
+    if version:
+        from importlib.metadata import version as installed
+
+        typer.echo(f"gradcli {installed('gradcli')}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Runs the command; every outcome is an exit code, never a traceback."""
+    prepare_streams()
+    try:
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except GradError as error:
+        from gradcli.render.problems import print_problems
+
+        print_problems(console(sys.stderr), error.problems, ascii_only=ascii_only(sys.stderr))
+        code = ExitCode.WRONG_INPUT
+    except typer.Abort:
+        code = ExitCode.INTERRUPTED
+    except KeyboardInterrupt:
+        code = ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        discard_output()
+        code = ExitCode.DONE
+    except Exception as error:
+        code = _failed(error)
+    sys.exit(int(code or ExitCode.DONE))
+
+
+def _failed(error: Exception) -> int:
+    if isinstance(error, typer.BadParameter.__mro__[2]):  # click's exceptions, which typer may have bundled
+        error.show()
+        return ExitCode.WRONG_INPUT
+    import traceback
+
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{frame.filename.rsplit('gradcli', 1)[-1].lstrip('/')}:{frame.lineno}"
+    print(
+        f"internal error: {type(error).__name__}: {error} (at {place})\n"
+        "This is a mistake of gradcli's own. Please report it with the command and the file that led to it.",
+        file=sys.stderr,
+    )
+    return ExitCode.INTERNAL_ERROR

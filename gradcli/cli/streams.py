@@ -1,0 +1,35 @@
+"""Standard output and standard error: consoles that never fail on a character or a closed pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def prepare_streams() -> None:
+    """Lets every stream print any text: what its encoding lacks is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def console(stream: IO[str] | None = None) -> Console:
+    """A console on a stream (standard output), as wide as its terminal, or as COLUMNS says, or 80 columns."""
+    from rich.console import Console
+
+    return Console(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
+
+
+def ascii_only(stream: IO[str]) -> bool:
+    """Whether the stream's encoding has ASCII characters only."""
+    return "utf" not in (getattr(stream, "encoding", None) or "ascii").lower()
+
+
+def discard_output() -> None:
+    """After the reader has gone (`| head`): nothing more is written, and nothing complains at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

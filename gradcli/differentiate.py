@@ -1,0 +1,150 @@
+"""The reverse sweep: one contribution per edge, upstream × local, and their sum at every node.
+
+The same sweep runs in two arithmetics.  Given values it computes every contribution (`sweep`); given nodes it
+builds the adjoint graph (`adjoint_sweep`), because an operator called on nodes builds a node.  In both, the sum that
+undoes broadcasting is added here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcli.evaluate import Values
+from gradcli.graph import Adjoint, Node, symbol
+from gradcli.graph.op import shape_of
+from gradcli.ops.reduce import stretch, unbroadcast, unbroadcast_axes
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a reverse sweep found.
+
+    `order` lists the nodes as they were visited; `sent[k]` holds, for the k-th of them, one contribution per entry of
+    `slots(node)`; `gradients[n]` is the gradient of node n, None where none arrived.
+    """
+
+    order: list[Node]
+    gradients: list[Any]
+    sent: list[list[Any]]
+    reached: bytearray
+
+    def slots(self, node: Node) -> list[int]:
+        """The operand slots to which the node sends a contribution."""
+        return _slots(node, self.reached)
+
+
+def _slots(node: Node, reached: bytearray) -> list[int]:
+    op = node.op
+    return [s for s, o in enumerate(node.operands) if reached[o.number] and op.passes(s)]
+
+
+def _marks(order: Sequence[Node]) -> bytearray:
+    reached = bytearray(1 + max(n.number for n in order))
+    for node in order:
+        reached[node.number] = 1
+    return reached
+
+
+def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -> Sweep:
+    """Visits `order` (consumers before operands), starting with `seed` at its first node.
+
+    `values` are the forward values by node number.  `plain` is as in `evaluate_nodes`.
+    """
+    reached = _marks(order)
+    gradients: list[Any] = [None] * len(reached)
+    gradients[order[0].number] = seed
+    sent: list[list[Any]] = []
+    with np.errstate(all="ignore"):
+        for node in order:
+            g = gradients[node.number]
+            operands = node.operands
+            y = values[node.number]
+            arguments = [values[o.number] for o in operands]
+            contributions = []
+            for slot, operand in enumerate(operands):
+                number = operand.number
+                if not reached[number] or not operand.differentiable:
+                    continue
+                if node.op.passes(slot):
+                    c = contribution(node, slot, g, y, arguments)
+                    if not plain:
+                        c = np.asarray(c, dtype=operand.dtype)[()]
+                    contributions.append(c)
+                    so_far = gradients[number]
+                    gradients[number] = c if so_far is None else so_far + c
+            sent.append(contributions)
+    return Sweep(order, gradients, sent, reached)
+
+
+def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]) -> Any:
+    """What a node sends to one operand, in the operand's shape: numbers from numbers, nodes from nodes."""
+    rule = node.op.rule(slot)
+    assert rule is not None
+    settings = node.data
+    try:
+        c = rule(g, y, *arguments, **settings) if settings else rule(g, y, *arguments)
+    except (ArithmeticError, ValueError):
+        if not isinstance(g, float):
+            raise
+        # Python refuses to divide by zero; NumPy's inf or nan is the slope
+        c = float(rule(np.float64(g), _numpy(y), *map(_numpy, arguments), **node.settings))
+    shape = node.operands[slot].shape
+    if (shape or node.shape) and shape_of(c) != shape:
+        c = unbroadcast(stretch(c, node.shape), shape)
+    return c
+
+
+def _numpy(value: Any) -> Any:
+    return np.float64(value) if isinstance(value, (float, int)) else value
+
+
+def broadcast_sum(node: Node, slot: int) -> tuple[int, ...]:
+    """The axes over which the contribution to an operand is summed because broadcasting repeated it."""
+    operand = node.operands[slot]
+    if not node.op.broadcasts or operand.shape == node.shape or len(operand.shape) > len(node.shape):
+        return ()
+    if node.op.infix == "@":  # only the leading axes of stacks of matrices are broadcast
+        if len(operand.shape) < 2 or len(node.shape) < 2:
+            return ()
+        added, stretched = unbroadcast_axes(node.shape[:-2], operand.shape[:-2])
+    else:
+        added, stretched = unbroadcast_axes(node.shape, operand.shape)
+    return added + stretched
+
+
+def rule_node(node: Node, slot: int, upstream: Node | float) -> Node:
+    """What a node sends to one operand, as a node over the node's own operands; `upstream` stands for g."""
+    result = contribution(node, slot, upstream, node, node.operands)
+    assert isinstance(result, Node)
+    return result
+
+
+def adjoint_sweep(order: list[Node], seed: Node | float, adjoint: Adjoint) -> dict[int, Node]:
+    """The gradient of every node of `order` as a node of the adjoint graph, by node number.
+
+    Contributions are added in the order of writing, so that a formula reads as the file does.
+    """
+    reached = _marks(order)
+    arrived: dict[int, list[Any]] = {order[0].number: [seed]}
+    gradients: dict[int, Node] = {}
+    with adjoint:
+        for node in order:
+            parts = arrived.pop(node.number)
+            g = parts[-1]
+            for part in reversed(parts[:-1]):
+                g = g + part
+            gradients[node.number] = g if isinstance(g, Node) else adjoint.constant(g)
+            for slot in _slots(node, reached):
+                if node.operands[slot].differentiable:
+                    c = contribution(node, slot, gradients[node.number], node, node.operands)
+                    arrived.setdefault(node.operands[slot].number, []).append(c)
+    return gradients
+
+
+def upstream_symbol(output: Node, node: Node) -> Node:
+    """`dL/dz1`, a stand-in for a gradient that is known by name."""
+    return symbol(f"d{output.name}/d{node.name}", node)

@@ -1,0 +1,104 @@
+"""Building adjoint graphs: what a rule makes when it is given nodes.
+
+The forward graph is what the reader wrote and is never touched.  An adjoint graph is ours, so here
+(and only here) equal nodes are shared and trivial ones dropped: the `softmax(z2)` that a rule asks for is found again as
+the reader's own `p`, and `p - y` prints as `p - y`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Any
+
+from gradcli.graph.dtypes import result_dtype
+from gradcli.graph.node import CONSTANT, SYMBOL, Node, constant
+from gradcli.graph.op import _NODE, Op
+
+_current: list[Adjoint] = []
+
+
+class Adjoint:
+    """The nodes that rules build while it is entered (`with adjoint:`).
+
+    `known` are forward nodes, which are found again instead of being built twice.
+    """
+
+    def __init__(self, known: Iterable[Node] = (), first_number: int = 0) -> None:
+        self.nodes: list[Node] = []
+        self.number = first_number
+        self._same: dict[Any, Node] = {}
+        self._constants: dict[Any, Node] = {}
+        for node in known:
+            if node.operands:
+                self._same.setdefault(_key(node.op, node.operands, node.settings), node)
+
+    def __enter__(self) -> Adjoint:
+        _current.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _current.pop()
+
+    def constant(self, value: Any) -> Node:
+        """The node of a number; the same number is one node."""
+        key = (type(value), value) if isinstance(value, (float, int)) else id(value)
+        node = self._constants.get(key)
+        if node is None:
+            node = self._constants[key] = self._numbered(constant(value))
+        return node
+
+    def _numbered(self, node: Node) -> Node:
+        node.number = self.number
+        self.number += 1
+        self.nodes.append(node)
+        return node
+
+    def build(self, op: Op, operands: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+        """The node for an operation: a simpler one, one known already, or a new one."""
+        nodes = tuple(o if type(o) is Node else self.constant(o) for o in operands)
+        if op.simplify is not None:
+            simpler = op.simplify(*nodes, **settings)
+            if simpler is not None:
+                return simpler
+        key = _key(op, nodes, settings)
+        node = self._same.get(key)
+        if node is None:
+            node = self._same[key] = self._numbered(
+                Node(
+                    op,
+                    nodes,
+                    settings or None,
+                    op.shape(*[o.shape for o in nodes], **settings),
+                    result_dtype(op, nodes, settings),
+                    0,
+                    any(o.differentiable or o.op is SYMBOL for o in nodes),
+                )
+            )
+        return node
+
+
+def _build(op: Op, operands: tuple[Any, ...], settings: dict[str, Any]) -> Any:
+    assert _current, "rules build nodes inside `with Adjoint(...)`"
+    return _current[-1].build(op, operands, settings)
+
+
+_NODE[1] = _build
+
+
+def _key(op: Op, operands: tuple[Node, ...], settings: dict[str, Any]) -> Any:
+    parts = tuple((o.data, o.dtype) if o.op is CONSTANT and o.shape == () else id(o) for o in operands)
+    return (id(op), parts, tuple((k, _frozen(v)) for k, v in settings.items()) if settings else None)
+
+
+def _frozen(value: Any) -> Any:
+    """A setting as something hashable: index keys may hold slices and arrays."""
+    if isinstance(value, tuple):
+        return tuple(map(_frozen, value))
+    if isinstance(value, slice):
+        return ("slice", value.start, value.stop, value.step)
+    if hasattr(value, "tobytes"):
+        return (value.shape, str(value.dtype), value.tobytes())
+    return value

@@ -1,0 +1,94 @@
+"""A graph and the order in which its backward pass visits the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradcli.graph.dtypes import FLOATS, result_dtype
+from gradcli.graph.node import INPUT, Node, constant
+from gradcli.graph.op import Op
+
+
+@dataclass
+class Graph:
+    """The nodes of a formula file, operands before consumers, exactly as they were written."""
+
+    nodes: list[Node] = field(default_factory=list)
+    _constants: dict[str, Node] = field(default_factory=dict)
+
+    def add(self, op: Op, operands: tuple[Node, ...], settings: dict[str, Any] | None, line: int) -> Node:
+        """Adds the node for an operation: never merged, folded or reordered.  Raises ShapeError."""
+        shape = op.shape(*[o.shape for o in operands], **(settings or {}))
+        dtype = result_dtype(op, operands, settings)
+        flows = False
+        if dtype in FLOATS:
+            for slot, operand in enumerate(operands):
+                if operand.differentiable and op.passes(slot):
+                    flows = True
+                    break
+        nodes = self.nodes
+        node = Node(op, operands, settings, shape, dtype, len(nodes), flows, "", line)
+        nodes.append(node)
+        return node
+
+    def constant(self, value: Any, text: str = "") -> Node:
+        """The node of a number written in a formula; one written twice in the same way is one leaf."""
+        node = self._constants.get(text) if text else None
+        if node is None:
+            node = constant(value, text)
+            node.number = len(self.nodes)
+            self.nodes.append(node)
+            if text:
+                self._constants[text] = node
+        return node
+
+    def input(self, value: Any, dtype: str, name: str, line: int, *, differentiable: bool = True) -> Node:
+        """Adds a leaf with a value: a Python number, or a NumPy array."""
+        shape = tuple(getattr(value, "shape", ()))
+        floats = differentiable and dtype in FLOATS
+        node = Node(INPUT, (), value, shape, dtype, len(self.nodes), floats, name, line)
+        self.nodes.append(node)
+        return node
+
+    @property
+    def plain(self) -> bool:
+        """Whether every number is a float64 (or a mask, or a label), so that Python floats can stand for scalars."""
+        return all(n.dtype in _PLAIN for n in self.nodes)
+
+
+_PLAIN = frozenset({"float64", "bool", "int64", "weak float", "weak int"})
+
+
+def backward_order(output: Node, wrt: Iterable[Node] | None = None) -> list[Node]:
+    """The nodes a gradient reaches from `output`, consumers before operands.
+
+    The order is the reverse of the order of writing, with the inputs (which have nothing to pass on) last.
+    With `wrt`, only nodes on a way from the output to one of those are kept.
+    """
+    seen = {output.number}
+    stack = [output]
+    reached = [output]
+    while stack:
+        node = stack.pop()
+        op = node.op
+        for slot, operand in enumerate(node.operands):
+            if operand.differentiable and operand.number not in seen and op.passes(slot):
+                seen.add(operand.number)
+                stack.append(operand)
+                reached.append(operand)
+    reached.sort(key=lambda n: -n.number)
+    if wrt is not None:
+        reached = _leading_to(reached, wrt)
+    return [n for n in reached if n.op is not INPUT] + [n for n in reached if n.op is INPUT]
+
+
+def _leading_to(reached: Sequence[Node], wrt: Iterable[Node]) -> list[Node]:
+    """Of nodes in reverse order, those that depend on one of `wrt` (themselves included)."""
+    keep = {n.number for n in wrt}
+    for node in reversed(reached):
+        op = node.op
+        if any(o.number in keep and o.differentiable and op.passes(s) for s, o in enumerate(node.operands)):
+            keep.add(node.number)
+    return [n for n in reached if n.number in keep]

@@ -1,0 +1,265 @@
+"""Moving entries about: reshape, transpose, concat, stack, indexing.
+
+None of these computes; each rule puts the gradient back to where the entries came from.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph.op import ATOM, POSTFIX, Setting, Shape, ShapeError, Written, operator, shape_of
+from gradcli.ops.shapes import axes, lengths, normal_axis, shape_words, whole
+
+
+def _reshaped(x: Shape, shape: Shape) -> Shape:
+    size = int(np.prod(x, dtype=object)) if x else 1
+    known = 1
+    for n in shape:
+        known *= n if n != -1 else 1
+    unknown = shape.count(-1)
+    if unknown == 1 and known > 0 and size % known == 0:
+        return tuple(size // known if n == -1 else n for n in shape)
+    if unknown or known != size or any(n < 0 for n in shape):
+        raise ShapeError(
+            f"{size} entries cannot be laid out as {shape}",
+            {0: f"{shape_words(x)}, {size} entries"},
+            "the product of the new shape must be the number of entries; one axis may be -1",
+        )
+    return shape
+
+
+reshape = operator(
+    "reshape",
+    "x",
+    spellings=("view",),
+    settings={"shape": Setting(lengths, required=True, gathers=True)},
+    shape=_reshaped,
+    forward=lambda x, shape: np.reshape(x, shape),
+    vjp=(lambda g, y, x, shape: reshape(g, shape=shape_of(x)),),
+    simplify=lambda x, shape: x if x.shape == shape else None,
+    doc="The same entries in another shape.",
+)
+
+
+def _order(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
+    if axes is None:
+        return tuple(reversed(range(ndim)))
+    order = tuple(normal_axis(a, ndim) for a in axes)
+    if len(order) == 2 and ndim > 2:  # PyTorch's transpose(1, 2): two axes change places
+        swapped = list(range(ndim))
+        swapped[order[0]], swapped[order[1]] = order[1], order[0]
+        return tuple(swapped)
+    if sorted(order) != list(range(ndim)):
+        raise ShapeError(
+            f"axes {axes} is not an order of all {ndim} axes", {0: f"{ndim} axes"}, "name every axis once"
+        )
+    return order
+
+
+def _transpose_written(shapes: tuple[Shape, ...], axes: tuple[int, ...] | None = None) -> Written:
+    ndim = len(shapes[0])
+    order = _order(axes, ndim)
+    if order == tuple(reversed(range(ndim))):
+        return Written("{0}.T", POSTFIX, (POSTFIX,))
+    if order == (*range(ndim - 2), ndim - 1, ndim - 2):
+        return Written("{0}.mT", POSTFIX, (POSTFIX,))
+    return Written(f"transpose({{0}}, {order})")
+
+
+def _axes_or_none(value: Any) -> Any:
+    read = axes(value)
+    return (read,) if isinstance(read, int) else read
+
+
+transpose = operator(
+    "transpose",
+    "x",
+    spellings=("permute",),
+    settings={"axes": Setting(_axes_or_none, None, gathers=True)},
+    shape=lambda x, axes=None: tuple(x[a] for a in _order(axes, len(x))),
+    forward=lambda x, axes=None: np.transpose(x, _order(axes, np.ndim(x))),
+    vjp=(
+        lambda g, y, x, axes=None: transpose(
+            g, axes=None if axes is None else tuple(map(int, np.argsort(_order(axes, len(shape_of(x))))))
+        ),
+    ),
+    write=_transpose_written,
+    simplify=lambda x, axes=None: (
+        x.operands[0]
+        if x.op is transpose and axes is None and x.settings.get("axes") is None
+        else x
+        if len(x.shape) < 2
+        else None
+    ),
+    doc="The axes in another order; reversed unless an order is given.",
+)
+
+
+def swap_last(x: Any) -> Any:
+    """The last two axes exchanged: `x.T` of a matrix, `x.mT` of a stack of matrices."""
+    ndim = len(shape_of(x))
+    return transpose(x) if ndim == 2 else transpose(x, axes=(*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def _concat_shape(*shapes: Shape, axis: int = 0) -> Shape:
+    if not shapes:
+        raise ShapeError("there is nothing to join", {}, "give a list with at least one tensor")
+    first = shapes[0]
+    if not first:
+        raise ShapeError("scalars have no axis to be joined along", {0: "a scalar"}, "use stack([a, b])")
+    at = normal_axis(axis, len(first))
+    for slot, shape in enumerate(shapes):
+        rest, want = list(shape), list(first)
+        if len(rest) == len(want):
+            rest[at] = want[at] = 0
+        if rest != want:
+            raise ShapeError(
+                f"joining along axis {axis} needs all other axes to be equal",
+                {0: shape_words(first), slot: shape_words(shape)},
+            )
+    return (*first[:at], sum(s[at] for s in shapes), *first[at + 1 :])
+
+
+def _concat_rule(g: Any, y: Any, *operands: Any, slot: int, axis: int = 0) -> Any:
+    at = axis % len(shape_of(g))
+    start = sum(shape_of(o)[at] for o in operands[:slot])
+    window = slice(start, start + shape_of(operands[slot])[at])
+    return index(g, key=(*[slice(None)] * at, window))
+
+
+concat = operator(
+    "concat",
+    "*tensors",
+    spellings=("concatenate", "cat"),
+    settings={"axis": Setting(whole, 0)},
+    shape=_concat_shape,
+    forward=lambda *tensors, axis=0: np.concatenate(tensors, axis=axis),
+    vjp=_concat_rule,
+    doc="Tensors joined along an axis they have; each receives its own part of the gradient.",
+)
+
+
+def _stack_shape(*shapes: Shape, axis: int = 0) -> Shape:
+    if not shapes:
+        raise ShapeError("there is nothing to stack", {}, "give a list with at least one tensor")
+    for slot, shape in enumerate(shapes):
+        if shape != shapes[0]:
+            raise ShapeError(
+                "stacking needs equal shapes", {0: shape_words(shapes[0]), slot: shape_words(shape)}
+            )
+    at = normal_axis(axis, len(shapes[0]) + 1)
+    return (*shapes[0][:at], len(shapes), *shapes[0][at:])
+
+
+def _stack_rule(g: Any, y: Any, *operands: Any, slot: int, axis: int = 0) -> Any:
+    at = axis % len(shape_of(g))
+    return index(g, key=(*[slice(None)] * at, slot))
+
+
+stack = operator(
+    "stack",
+    "*tensors",
+    settings={"axis": Setting(whole, 0)},
+    shape=_stack_shape,
+    forward=lambda *tensors, axis=0: np.stack(tensors, axis=axis),
+    vjp=_stack_rule,
+    doc="Tensors laid side by side along a new axis; each receives its own slice of the gradient.",
+)
+
+
+def index_key(value: Any) -> tuple[Any, ...]:
+    """The parts of an index; lists of whole numbers become arrays.  ValueError for anything else."""
+    key = value if isinstance(value, tuple) else (value,)
+    return tuple(_index_part(part) for part in key)
+
+
+def _index_part(part: Any) -> Any:
+    if part is None or part is Ellipsis or isinstance(part, bool):
+        return part
+    if isinstance(part, slice):
+        return slice(*[None if v is None else whole(v) for v in (part.start, part.stop, part.step)])
+    if isinstance(part, (list, np.ndarray)):
+        array = np.asarray(part)
+        if array.dtype == bool:
+            return array
+        if array.size and (array.dtype.kind not in "iuf" or (array != np.trunc(array)).any()):
+            raise ValueError("whole numbers")
+        return array.astype(np.intp)
+    return whole(part)
+
+
+def _indexed(x: Shape, key: tuple[Any, ...]) -> Shape:
+    if type(key[0]) is int and len(key) == 1 and x:  # the common case, without NumPy's cost
+        if -x[0] <= key[0] < x[0]:
+            return x[1:]
+        raise ShapeError(
+            f"index {key[0]} is outside the first axis",
+            {0: f"{shape_words(x)}, so the first index goes from {-x[0]} to {x[0] - 1}"},
+            "counting starts at 0",
+        )
+    try:
+        return np.broadcast_to(np.zeros(()), x)[key].shape
+    except IndexError as error:
+        raise ShapeError(_index_words(x, key, error), {0: shape_words(x)}, "counting starts at 0") from None
+
+
+def _index_words(x: Shape, key: tuple[Any, ...], error: IndexError) -> str:
+    used = sum(1 for part in key if part is not None and part is not Ellipsis)
+    if used > len(x):
+        return f"there are {used} indices for {len(x)} axes"
+    return f"the index does not fit: {error}"
+
+
+def key_text(key: tuple[Any, ...]) -> str:
+    """An index as it is written between the brackets."""
+    return ", ".join(map(_part_text, key))
+
+
+def _part_text(part: Any) -> str:
+    if part is Ellipsis:
+        return "..."
+    if isinstance(part, slice):
+        start, stop = ("" if v is None else str(v) for v in (part.start, part.stop))
+        return f"{start}:{stop}" + ("" if part.step is None else f":{part.step}")
+    if isinstance(part, np.ndarray):
+        return str(part.tolist())
+    return str(part)
+
+
+index = operator(
+    "index",
+    "x",
+    settings={"key": Setting(index_key, required=True), "text": Setting(str, "")},
+    shape=lambda x, key, text="": _indexed(x, key),
+    forward=lambda x, key, text="": x[key],
+    vjp=(lambda g, y, x, key, text="": put(g, key=key, shape=shape_of(x)),),
+    write=lambda shapes, key, text="": Written(
+        "{0}[" + (text or key_text(key)).replace("{", "{{").replace("}", "}}") + "]", POSTFIX, (POSTFIX,)
+    ),
+    hidden=True,
+    doc="Some of the entries; the others receive nothing, an entry taken twice receives both gradients.",
+)
+
+
+def _put(g: Any, key: tuple[Any, ...], shape: Shape) -> Any:
+    result = np.zeros(shape, dtype=np.asarray(g).dtype)
+    if any(isinstance(part, np.ndarray) for part in key):
+        np.add.at(result, key, g)  # an index may occur twice: add, do not overwrite
+    else:
+        result[key] = g
+    return result
+
+
+put = operator(
+    "put",
+    "g",
+    settings={"key": Setting(index_key, required=True), "shape": Setting(lengths, required=True)},
+    shape=lambda g, key, shape: shape,
+    forward=_put,
+    vjp=(lambda h, y, g, key, shape: index(h, key=key),),
+    write=lambda shapes, key, shape: Written(f"put({{0}}, at=[{key_text(key)}])", ATOM),
+    hidden=True,
+    doc="Zeros, with g added at an index: what indexing sends back.",
+)

@@ -1,0 +1,168 @@
+"""Inputs that need not be typed in: `zeros(3)`, `randn(3, 4, seed=0)`, `load("weights.npz", "W1")`.
+
+Each creator is one function that takes plain numbers and returns an array; its parameters are its call syntax.
+A creator that draws without a seed still draws the same numbers every time: a derivation must be repeatable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gradcli.ops.shapes import lengths, real, whole
+
+Creator = Callable[..., Any]
+
+CREATORS: dict[str, Creator] = {}
+"""Every creator by its spellings."""
+
+MAX_ELEMENTS = 10_000_000
+"""The largest tensor that is made without asking (`--max-elements` raises it)."""
+
+
+class TooLarge(Exception):
+    """A tensor past the limit: how many entries it would have."""
+
+    def __init__(self, elements: int) -> None:
+        super().__init__(elements)
+        self.elements = elements
+
+
+def creator(*spellings: str) -> Callable[[Creator], Creator]:
+    """Files a creator under its spellings."""
+
+    def register(function: Creator) -> Creator:
+        for spelling in spellings:
+            CREATORS[spelling] = function
+        return function
+
+    return register
+
+
+class Limits:
+    """What a creator may make and where it may look: passed to creators that ask for it as `limits`."""
+
+    def __init__(self, directory: Path, max_elements: int = MAX_ELEMENTS) -> None:
+        self.directory = directory
+        self.max_elements = max_elements
+
+    def allow(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape, if it is not too large.  Raises TooLarge, or ValueError for a negative length."""
+        elements = 1
+        for n in shape:
+            if n < 0:
+                raise ValueError(f"a length of at least 0, found {n}")
+            elements *= n
+        if elements > self.max_elements:
+            raise TooLarge(elements)
+        return shape
+
+
+def _shape(lengths_given: tuple[Any, ...], limits: Limits) -> tuple[int, ...]:
+    """`zeros(3, 4)`, `zeros((3, 4))` and `zeros(())` are all meant."""
+    one = len(lengths_given) == 1 and isinstance(lengths_given[0], (tuple, list))
+    return limits.allow(lengths(lengths_given[0] if one else lengths_given))
+
+
+@creator("zeros")
+def zeros(*shape: Any, limits: Limits) -> Any:
+    """A tensor of zeros."""
+    return np.zeros(_shape(shape, limits))
+
+
+@creator("ones")
+def ones(*shape: Any, limits: Limits) -> Any:
+    """A tensor of ones."""
+    return np.ones(_shape(shape, limits))
+
+
+@creator("full")
+def full(shape: Any, value: Any, *, limits: Limits) -> Any:
+    """A tensor of one number."""
+    return np.full(limits.allow(lengths(shape)), real(value))
+
+
+@creator("eye", "identity_matrix")
+def eye(n: Any, m: Any = None, *, limits: Limits) -> Any:
+    """The identity matrix."""
+    return np.eye(*limits.allow((whole(n), whole(n if m is None else m))))
+
+
+@creator("arange")
+def arange(*bounds: Any, limits: Limits) -> Any:
+    """Evenly spaced numbers: `arange(stop)`, `arange(start, stop)`, `arange(start, stop, step)`."""
+    numbers = [real(b) for b in bounds]
+    if not 1 <= len(numbers) <= 3:
+        raise ValueError("one to three numbers: start, stop, step")
+    start, stop, step = (0.0, numbers[0], 1.0) if len(numbers) == 1 else (*numbers, 1.0)[:3]
+    if step == 0 or not np.isfinite([start, stop, step]).all():
+        raise ValueError("finite bounds and a step that is not 0")
+    limits.allow((max(0, int(min(np.ceil((stop - start) / step), 1e18))),))
+    return np.arange(*bounds)
+
+
+@creator("linspace")
+def linspace(start: Any, stop: Any, num: Any = 50, *, limits: Limits) -> Any:
+    """`num` numbers from `start` to `stop`, both included."""
+    return np.linspace(real(start), real(stop), limits.allow((whole(num),))[0])
+
+
+@creator("randn", "normal")
+def randn(*shape: Any, seed: Any = 0, limits: Limits) -> Any:
+    """Normally distributed numbers (mean 0, standard deviation 1), the same for the same seed."""
+    return np.random.default_rng(_seed(seed)).standard_normal(_shape(shape, limits))
+
+
+@creator("uniform", "rand")
+def uniform(*shape: Any, low: Any = 0.0, high: Any = 1.0, seed: Any = 0, limits: Limits) -> Any:
+    """Numbers spread evenly between `low` and `high`, the same for the same seed."""
+    return np.random.default_rng(_seed(seed)).uniform(real(low), real(high), _shape(shape, limits))
+
+
+def _seed(value: Any) -> int:
+    seed = whole(value)
+    if seed < 0:
+        raise ValueError("a seed of at least 0")
+    return seed
+
+
+@creator("load")
+def load(path: Any, name: Any = None, *, limits: Limits) -> Any:
+    """An array from a `.npy`, `.npz` or `.csv` file, relative to the formula file.  Pickles are never opened."""
+    if not isinstance(path, str):
+        raise ValueError('the name of a file, such as "weights.npz"')
+    file = limits.directory / path
+    if not file.is_file():
+        raise ValueError(f"a file that exists (there is no {path!r} beside the formula file)")
+    try:
+        value = _read(file, name)
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        if isinstance(error, ValueError) and str(error).startswith("the name of"):
+            raise
+        raise ValueError(f"a file of numbers; {path!r} cannot be read ({_reason(error)})") from None
+    if value.dtype.kind not in "fiub":
+        raise ValueError(f"numbers; {path!r} holds {value.dtype}")
+    limits.allow(value.shape)
+    return value if value.dtype.name in ("float16", "float32") else value.astype(float)
+
+
+def _read(file: Path, name: Any) -> Any:
+    if file.suffix == ".csv":
+        return np.loadtxt(file, delimiter=",", ndmin=1)
+    loaded = np.load(file, allow_pickle=False)
+    if not isinstance(loaded, np.lib.npyio.NpzFile):
+        return loaded
+    with loaded:
+        if name is None and len(loaded.files) == 1:
+            name = loaded.files[0]
+        if name not in loaded.files:
+            raise ValueError(f"the name of one of its arrays: {', '.join(loaded.files)}")
+        return loaded[name]
+
+
+def _reason(error: Exception) -> str:
+    text = str(error)
+    return "it holds Python objects" if "pickle" in text.lower() else text.split("\n")[0]

@@ -1,0 +1,105 @@
+"""Mistakes in a command: files that cannot be read, options that name nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from gradcli.problems.core import Problem, mistake
+from gradcli.problems.meaning import did_you_mean
+
+
+@mistake("missing-file")
+def missing_file(path: str, nearby: Sequence[str]) -> Problem:
+    """There is no file of that name.
+
+    The path is taken from the directory the command runs in.  `-` reads from standard input.
+    """
+    return Problem(
+        "missing-file",
+        f"there is no file `{path}`",
+        help=did_you_mean(path, nearby, "check the path, or use `-` to read from standard input"),
+    )
+
+
+@mistake("directory")
+def directory(path: str, inside: Sequence[str]) -> Problem:
+    """A directory is named where a formula file is expected.
+
+    Name the files in it: `gradcli derive samples/*.txt`.
+    """
+    example = f": {', '.join(inside[:3])}" if inside else ""
+    return Problem("directory", f"`{path}` is a directory", help=f"name a formula file in it{example}")
+
+
+@mistake("unreadable-file")
+def unreadable_file(path: str, reason: str) -> Problem:
+    """The operating system does not let the file be read: a missing permission, or a device."""
+    return Problem("unreadable-file", f"`{path}` cannot be read: {reason}", help="check its permissions")
+
+
+@mistake("wrong-encoding")
+def wrong_encoding(path: str, offset: int, byte: int) -> Problem:
+    """The file is not UTF-8 text.
+
+    It may have been saved in another encoding (GBK, UTF-16, Latin-1), or it may not be text at all.  Most editors
+    have "save with encoding: UTF-8".
+    """
+    return Problem(
+        "wrong-encoding",
+        f"`{path}` is not UTF-8 text",
+        notes=(f"byte {offset} is 0x{byte:02x}",),
+        help="save it as UTF-8, or convert it: `iconv -f GBK -t UTF-8 FILE`",
+    )
+
+
+@mistake("empty-file")
+def empty_file(name: str) -> Problem:
+    """The file has no formula in it: it is empty, or has only comments.
+
+    A first formula file:
+
+        x = 2
+        y = 3
+        z = x * y
+    """
+    return Problem("empty-file", f"{name} has no formula in it", help="write a line such as `z = x * y`")
+
+
+@mistake("unknown-node")
+def unknown_node(option: str, name: str, known: Iterable[str]) -> Problem:
+    """An option names a node that the file does not define.
+
+    `--of`, `--wrt` and `--upstream` take names from the file, separated by commas.  A name that is assigned several
+    times means its last definition; the earlier ones are `h'1`, `h'2`, …
+    """
+    known = list(known)
+    return Problem(
+        "unknown-node",
+        f"{option}: the file has no node `{name}`",
+        help=did_you_mean(name, known, f"its nodes are {', '.join(known[-12:])}"),
+    )
+
+
+@mistake("no-gradient")
+def no_gradient(option: str, name: str, reason: str) -> Problem:
+    """A gradient is asked for at a node that has none: a label, a mask, or an input marked with `const(...)`."""
+    return Problem("no-gradient", f"{option}: `{name}` has no gradient: {reason}", help="name another node")
+
+
+@mistake("bad-option")
+def bad_option(option: str, expected: str, found: str, way_out: str = "") -> Problem:
+    """An option's value cannot be understood."""
+    return Problem("bad-option", f"{option} must be {expected}, found `{found}`", help=way_out)
+
+
+@mistake("unknown-code")
+def unknown_code(word: str, known: Iterable[str]) -> Problem:
+    """`gradcli explain` was asked about a word that it does not know.
+
+    `gradcli explain` alone lists everything that can be explained.
+    """
+    return Problem(
+        "unknown-code",
+        f"there is nothing to explain about `{word}`",
+        help=did_you_mean(word, known, "`gradcli explain` lists everything that can be explained"),
+    )

@@ -1,0 +1,1 @@
+"""Reports drawn for people and programs: a file per form."""

@@ -1,0 +1,477 @@
+"""What a derivation found: every number and every word that is shown, and the JSON schema.
+
+A `Report` is made once from a graph, its values and its sweep.  Rows are made when they are asked for, so that a graph of
+a million nodes costs only what is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gradcli.differentiate import (
+    Sweep,
+    adjoint_sweep,
+    broadcast_sum,
+    contribution,
+    rule_node,
+    upstream_symbol,
+)
+from gradcli.evaluate import Values
+from gradcli.graph import CONSTANT, INPUT, Adjoint, Formula, Node, constant, formula, local_formula
+from gradcli.graph.formula import atom, compose
+from gradcli.graph.op import Shape
+from gradcli.trace import Traced
+
+FORMULA_OPERATIONS = 24
+"""A closed formula of more operations than this is written with the gradients before it instead."""
+FORMULA_LENGTH = 60
+"""And so is one of more characters than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """One node: what it is and what its value is."""
+
+    name: str
+    operation: str
+    formula: str
+    operands: tuple[str, ...]
+    shape: Shape
+    dtype: str
+    value: Any
+    line: int
+    input: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One step of the order: why the node is ready, and what it makes ready.
+
+    `because` names the consumers that have sent their contributions; it is empty for the output.
+    `waiting` pairs operands that are not ready yet with the consumers they still wait for.
+    """
+
+    step: int
+    node: str
+    input: bool
+    because: tuple[str, ...]
+    ready: tuple[str, ...]
+    waiting: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one consumer sends to one operand: upstream × local.
+
+    `local` is the local gradient (of scalars only), `local_formula` and `rule` how it and the
+    contribution are written.  `summed_over` are the axes whose repetition by broadcasting was undone by a sum, and
+    `unsummed` is the contribution before that sum.  `arrived` are the operand's contributions so far,
+    this one last, of `expected` in all.
+    """
+
+    operand: str
+    slot: int
+    shape: Shape
+    local: float | None
+    local_formula: str
+    rule: str
+    value: Any
+    summed_over: tuple[int, ...]
+    unsummed: Any
+    arrived: tuple[Any, ...]
+    expected: int
+
+    @property
+    def gradient_so_far(self) -> Any:
+        """The sum of the contributions that have arrived."""
+        total = self.arrived[0]
+        for value in self.arrived[1:]:
+            total = total + value
+        return total
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node passing its gradient on."""
+
+    step: int
+    node: str
+    shape: Shape
+    formula: str
+    upstream: Any
+    contributions: tuple[Contribution, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """The derivative of the output with respect to one named node; `path` is False where none leads there."""
+
+    name: str
+    value: Any
+    shape: Shape
+    dtype: str
+    path: bool
+    input: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """A derivation.  `gradient(name)` and `value(name)` are the numbers; the rest is what the tables show."""
+
+    traced: Traced
+    output_node: Node
+    values: Values
+    sweep: Sweep
+    order_nodes: tuple[Node, ...]
+    seed: Any
+    wrt: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    # The graph -------------------------------------------------------------------------------
+
+    @property
+    def file(self) -> str:
+        """The name of the source."""
+        return self.traced.source.name
+
+    @property
+    def output(self) -> str:
+        """The name of the node that is differentiated."""
+        return self.output_node.name
+
+    @cached_property
+    def shown(self) -> list[Node]:
+        """Every node but the constants, in the order of writing."""
+        return [n for n in self.traced.graph.nodes if n.op is not CONSTANT]
+
+    @cached_property
+    def scalar(self) -> bool:
+        """Whether every node is a scalar."""
+        return all(n.shape == () for n in self.traced.graph.nodes)
+
+    @cached_property
+    def file_names(self) -> dict[int, str]:
+        """The nodes that the file names, by number."""
+        inner = self._inner
+        return {n.number: n.name for n in self.shown if n.number not in inner}
+
+    @cached_property
+    def _inner(self) -> set[int]:
+        return self.traced.inner
+
+    def node_row(self, node: Node) -> NodeRow:
+        """The row of one node."""
+        return NodeRow(
+            node.name,
+            node.op.name,
+            self.operation(node),
+            tuple(o.name for o in node.operands),
+            node.shape,
+            node.dtype,
+            self.values[node.number],
+            node.line,
+            node.op is INPUT,
+        )
+
+    def operation(self, node: Node) -> str:
+        """The node's own operation over its operands' names; empty for an input."""
+        return local_formula(node, lambda n: n.name)
+
+    def operation_text(self, node: Node, operands: Sequence[str]) -> str:
+        """The node's own operation with other texts, such as numbers, in place of its operands' names."""
+        if node.leaf:
+            return ""
+        return compose(node, [_number_formula(text) for text in operands]).text
+
+    def value(self, name: str) -> Any:
+        """The forward value of a named node.  KeyError if there is none of that name."""
+        return self.values[self.node(name).number]
+
+    def node(self, name: str) -> Node:
+        """The node of that name (also `h'1`, `v3`).  KeyError if there is none."""
+        return self.by_name[name]
+
+    @cached_property
+    def by_name(self) -> dict[str, Node]:
+        """Every node by its name."""
+        return {n.name: n for n in self.shown}
+
+    # The order -------------------------------------------------------------------------------
+
+    @property
+    def order(self) -> list[str]:
+        """The names of the nodes in the order of the sweep."""
+        return [n.name for n in self.order_nodes]
+
+    @cached_property
+    def _consumers(self) -> dict[int, list[int]]:
+        """For every node of the sweep, the steps (from 0) of those that send it contributions, in order."""
+        consumers: dict[int, list[int]] = {n.number: [] for n in self.order_nodes}
+        for step, node in enumerate(self.order_nodes):
+            for slot in self.sweep.slots(node):
+                consumers[node.operands[slot].number].append(step)
+        return consumers
+
+    def visit(self, step: int) -> Visit:
+        """The step of the order, counted from 0."""
+        node = self.order_nodes[step]
+        consumers = self._consumers
+        ready, waiting = [], []
+        for operand in dict.fromkeys(node.operands[s] for s in self.sweep.slots(node)):
+            later = list(dict.fromkeys(s for s in consumers[operand.number] if s > step))
+            if later:
+                waiting.append((operand.name, tuple(self.order_nodes[s].name for s in later)))
+            else:
+                ready.append(operand.name)
+        because = tuple(dict.fromkeys(self.order_nodes[s].name for s in consumers[node.number]))
+        ready.sort(key=self._place)
+        return Visit(step + 1, node.name, node.op is INPUT, because, tuple(ready), tuple(waiting))
+
+    def _place(self, name: str) -> int:
+        return self._steps_by_name[name]
+
+    @cached_property
+    def _steps_by_name(self) -> dict[str, int]:
+        return {n.name: i for i, n in enumerate(self.order_nodes)}
+
+    # The sweep -------------------------------------------------------------------------------
+
+    def steps(self, wanted: Iterable[int] | None = None) -> Iterator[Step]:
+        """The steps that pass something on, in order; only those (from 0) in `wanted`, if it is given."""
+        order = self.order_nodes
+        chosen = range(len(order)) if wanted is None else sorted(set(wanted))
+        watched = {order[k].operands[s].number for k in chosen for s in self.sweep.slots(order[k])}
+        picked = set(chosen)
+        arrived: dict[int, list[Any]] = {number: [] for number in watched}
+        for k, node in enumerate(order):
+            slots = self.sweep.slots(node) if node.operands else []
+            rows = []
+            for slot, value in zip(slots, self.sweep.sent[k], strict=True):
+                so_far = arrived.get(node.operands[slot].number)
+                if so_far is None:
+                    continue
+                so_far.append(value)
+                if k in picked:
+                    rows.append(self._contribution(node, slot, value, tuple(so_far)))
+            if k in picked and slots:
+                upstream = self.sweep.gradients[node.number]
+                yield Step(k + 1, node.name, node.shape, self.operation(node), upstream, tuple(rows))
+
+    def _contribution(self, node: Node, slot: int, value: Any, arrived: tuple[Any, ...]) -> Contribution:
+        operand = node.operands[slot]
+        axes = broadcast_sum(node, slot)
+        local, text = self._local(node, slot)
+        return Contribution(
+            operand.name,
+            slot,
+            operand.shape,
+            local,
+            text,
+            self.rule(node, slot),
+            value,
+            axes,
+            self._unsummed(node, slot) if axes else None,
+            arrived,
+            len(self._consumers[operand.number]),
+        )
+
+    def rule(self, node: Node, slot: int) -> str:
+        """How a contribution is computed, in the names of the graph: `outer(dL/dz2, h1)`."""
+        with Adjoint(self._neighbours(node), len(self.values)):
+            built = rule_node(node, slot, upstream_symbol(self.output_node, node))
+        return self._written(built)
+
+    def _neighbours(self, node: Node) -> list[Node]:
+        """Forward nodes that a rule of this node may ask for again: those over the same operands."""
+        return [node, *(self._siblings.get(node.operands[0].number, ()) if node.operands else ())]
+
+    @cached_property
+    def _siblings(self) -> dict[int, list[Node]]:
+        siblings: dict[int, list[Node]] = {}
+        for node in self.traced.graph.nodes:
+            if node.operands and node.number in self.file_names:
+                siblings.setdefault(node.operands[0].number, []).append(node)
+        return siblings
+
+    def _written(self, node: Node) -> str:
+        text = formula(node, lambda n: n.name, 4 * FORMULA_OPERATIONS)
+        return text if text is not None else node.op.name
+
+    def _local(self, node: Node, slot: int) -> tuple[float | None, str]:
+        """The local gradient between scalars: its value, and how it is written."""
+        if node.shape or node.operands[slot].shape:
+            return None, ""
+        arguments = [self.values[o.number] for o in node.operands]
+        with np.errstate(all="ignore"):
+            value = contribution(node, slot, 1.0, self.values[node.number], arguments)
+        with Adjoint(self._neighbours(node), len(self.values)):
+            built = contribution(node, slot, constant(1), node, node.operands)
+        text = self._written(built) if isinstance(built, Node) else ""
+        return float(value), "" if isinstance(built, Node) and built.op is CONSTANT else text
+
+    def _unsummed(self, node: Node, slot: int) -> Any:
+        """A contribution before the sum that undoes broadcasting."""
+        rule = node.op.rule(slot)
+        assert rule is not None
+        arguments = [self.values[o.number] for o in node.operands]
+        g = self.sweep.gradients[node.number]
+        with np.errstate(all="ignore"):
+            return rule(g, self.values[node.number], *arguments, **node.settings)
+
+    def unsummed_rule(self, node: Node, slot: int) -> str:
+        """How a contribution is computed before the sum that undoes broadcasting."""
+        rule = node.op.rule(slot)
+        assert rule is not None
+        with Adjoint(self._neighbours(node), len(self.values)):
+            built = rule(upstream_symbol(self.output_node, node), node, *node.operands, **node.settings)
+        return self._written(built)
+
+    # Gradients -------------------------------------------------------------------------------
+
+    @cached_property
+    def gradients(self) -> dict[str, Gradient]:
+        """By name, the gradient of every named input and definition on which a derivative can be taken."""
+        names = self.wrt or [n.name for n in self.shown if n.differentiable and n.number in self.file_names]
+        return {name: self._gradient_row(self.by_name[name]) for name in names}
+
+    def _gradient_row(self, node: Node) -> Gradient:
+        found = self.sweep.gradients[node.number] if node.number < len(self.sweep.gradients) else None
+        path = found is not None
+        if found is None:
+            found = np.zeros(node.shape, node.dtype) if node.shape else 0.0
+        return Gradient(node.name, found, node.shape, node.dtype, path, node.op is INPUT)
+
+    def gradient(self, name: str) -> Any:
+        """d output / d name: a float, or an array of the node's shape.  KeyError for a name without one."""
+        return self.gradients[name].value
+
+    def formula(self, name: str) -> str:
+        """The gradient of a node as a closed formula in the names of the file.
+
+        Where that would be too long to read, the gradients of named nodes stand for themselves: `outer(dL/dz1, x)`.
+        """
+        node = self.by_name[name]
+        adjoint = self._adjoint.get(node.number)
+        if adjoint is None:
+            return "0"
+        closed = formula(adjoint, lambda n: self.file_names.get(n.number, ""), FORMULA_OPERATIONS)
+        if closed is not None and len(closed) <= FORMULA_LENGTH:
+            return closed
+        step = self._steps_by_name[name]
+        known = self._gradient_names
+
+        def named(n: Node) -> str:
+            earlier, gradient = known.get(n.number, (step, ""))
+            return gradient if earlier < step else self.file_names.get(n.number, "")
+
+        stepwise = formula(adjoint, named, FORMULA_OPERATIONS)
+        return stepwise or closed or f"the sum of {len(self._consumers[node.number])} contributions"
+
+    @cached_property
+    def _gradient_names(self) -> dict[int, tuple[int, str]]:
+        """For adjoint nodes that are the gradient of a named node: the first such node's step, and `dL/dz1`."""
+        names: dict[int, tuple[int, str]] = {}
+        for step, node in enumerate(self.order_nodes):
+            gradient = self._adjoint[node.number]
+            if node.number in self.file_names and gradient.operands and gradient.number >= len(self.values):
+                names.setdefault(gradient.number, (step, f"d{self.output}/d{node.name}"))
+        return names
+
+    @cached_property
+    def _adjoint(self) -> dict[int, Node]:
+        adjoint = Adjoint(self.traced.graph.nodes, len(self.values))
+        seed = self.seed_node if self.seed_node is not None else constant(1)
+        return adjoint_sweep(list(self.order_nodes), seed, adjoint)
+
+    @cached_property
+    def seed_node(self) -> Node | None:
+        """The node that is the seed, where the file names one of the output's shape."""
+        seed = self.traced.seed
+        return seed if isinstance(seed, Node) and seed.shape == self.output_node.shape else None
+
+    # JSON ------------------------------------------------------------------------------------
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole report as plain Python: numbers in full, tensors as nested lists, `"nan"` and `"inf"` as text."""
+        return {
+            "schema": 1,
+            "command": "derive",
+            "file": self.file,
+            "output": self.output,
+            "nodes": [_node_json(self.node_row(n)) for n in self.shown],
+            "order": self.order,
+            "steps": [_step_json(s) for s in self.steps()],
+            "gradients": {g.name: self._gradient_json(g) for g in self.gradients.values()},
+            "check": None,
+            "notes": list(self.notes),
+            "problems": [],
+        }
+
+    def _gradient_json(self, row: Gradient) -> dict[str, Any]:
+        shown = {"value": json_number(row.value), "shape": list(row.shape), "formula": self.formula(row.name)}
+        return shown if row.path else {**shown, "path": False}
+
+
+def _number_formula(text: str) -> Formula:
+    return atom(_NUMBER, text)
+
+
+_NUMBER = constant(0.0)
+
+
+def _node_json(row: NodeRow) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "operation": row.operation,
+        "formula": row.formula,
+        "operands": list(row.operands),
+        "shape": list(row.shape),
+        "dtype": row.dtype,
+        "value": json_number(row.value),
+        "line": row.line,
+        "input": row.input,
+    }
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    return {
+        "step": step.step,
+        "node": step.node,
+        "upstream": json_number(step.upstream),
+        "contributions": [
+            {
+                "operand": c.operand,
+                "slot": c.slot,
+                "local": None if c.local is None else json_number(c.local),
+                "rule": c.rule,
+                "value": json_number(c.value),
+                "gradient_so_far": json_number(c.gradient_so_far),
+                **({"summed_over": list(c.summed_over)} if c.summed_over else {}),
+            }
+            for c in step.contributions
+        ],
+    }
+
+
+def json_number(value: Any) -> Any:
+    """A number or tensor as JSON has it: nested lists, and the strings "nan", "inf", "-inf"."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (bool, int)):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return _spelled(array.tolist())
+    return array.tolist()
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_spelled(v) for v in value]
+    return value if math.isfinite(value) else str(value)

@@ -1,0 +1,39 @@
+"""Reading formula files: every way in which a file can fail is one clear problem."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+from gradcli.problems import GradError, Source, command
+
+
+def read_source(path: Path, *, standard_input: IO[bytes] | None = None) -> Source:
+    """The text of a file, or of standard input for `-`.  Raises GradError."""
+    if str(path) == "-" and standard_input is not None:
+        return Source("<stdin>", _decoded("<stdin>", standard_input.read()))
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        raise GradError(command.missing_file(str(path), _nearby(path))) from None
+    except IsADirectoryError:
+        raise GradError(command.directory(str(path), [str(p) for p in sorted(path.glob("*.txt"))])) from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise GradError(command.unreadable_file(str(path), reason.lower())) from None
+    return Source(path.name, _decoded(str(path), data), path.parent)
+
+
+def _decoded(name: str, data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise GradError(command.wrong_encoding(name, error.start, data[error.start])) from None
+
+
+def _nearby(path: Path) -> list[str]:
+    """Files that the path may have meant."""
+    try:
+        return [str(p) for p in path.parent.iterdir() if p.is_file()][:1000]
+    except OSError:
+        return []

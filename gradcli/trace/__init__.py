@@ -1,0 +1,6 @@
+"""From statements to a graph: the interpreter (see `gradcli.trace.interpreter`)."""
+
+from gradcli.trace.interpreter import trace
+from gradcli.trace.traced import Claim, Traced
+
+__all__ = ["Claim", "Traced", "trace"]

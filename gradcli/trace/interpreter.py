@@ -1,0 +1,383 @@
+"""Statements: a formula file, line by line, becomes a graph.
+
+Reading is tracing: the interpreter walks the syntax tree with an environment in which tensors are nodes.  It knows
+definitions, claims, `backward(...)`, and the lines of a pasted snippet that have no meaning here; everything
+else is refused by name.  A line that is faulty leaves its names poisoned, so that the lines that use them keep
+silent and every *independent* fault of a file is reported in one run.
+"""
+
+from __future__ import annotations
+
+import ast
+import gc
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from gradcli.evaluate import CannotEvaluate
+from gradcli.graph import CONSTANT, Node
+from gradcli.graph.dtypes import FLOATS
+from gradcli.graph.op import REGISTRY
+from gradcli.language import Part, Program
+from gradcli.ops.create import Limits
+from gradcli.problems import GradError, Problem, meaning
+from gradcli.problems.syntax import too_deep
+import gradcli.trace.calls  # noqa: F401  (teaches expressions to read calls)
+from gradcli.trace.expressions import Expressions, Input, Module, Poison, Silent
+from gradcli.trace.traced import Claim, Traced
+from gradcli.trace.vocabulary import BINARY, LIBRARIES, PASSED_OVER
+
+
+class Interpreter(Expressions):
+    """Reads a program's statements into a graph.  See `trace`."""
+
+    def __init__(self, program: Program, limits: Limits, dtype: str = "float64") -> None:
+        super().__init__(program, limits)
+        self.dtype = dtype
+        self.problems: list[Problem] = []
+        self.definitions: dict[str, list[Node]] = {}
+        self.result = Traced(program.source, self.graph)
+
+    def run(self) -> Traced:
+        """The graph of the whole program.  Raises GradError with every independent fault."""
+        collecting = gc.isenabled()
+        gc.disable()  # building a million nodes, the collector would cost more than the work
+        try:
+            for part in self.program.parts():
+                self._part(part)
+        finally:
+            if collecting:
+                gc.enable()
+        if self.problems:
+            raise GradError(*sorted(self.problems, key=lambda p: p.line))
+        self._name_nodes()
+        self._settle_whole_numbers()
+        return self.result
+
+    def _part(self, part: Part) -> None:
+        """Reads the statements of a part of the file, having taken note of its faults of syntax."""
+        self.part = part
+        self.problems.extend(part.problems)
+        for problem in part.problems:  # what such a line would have defined is not missing, only faulty
+            line = self.program.source.lines[problem.line - 1] if problem.line else ""
+            if named := re.match(r"\s*(\w+)\s*[-+*/@]?=", line):
+                self.names[named[1]] = Poison
+        for statement in part.statements:
+            self.line = part.line_of(statement)
+            self._guarded(statement)
+
+    def _guarded(self, statement: ast.stmt) -> None:
+        try:
+            handler = _STATEMENTS.get(type(statement))
+            if handler is None:
+                raise GradError(self.refusal(statement))
+            handler(self, statement)
+            return
+        except GradError as error:
+            self.problems.extend(error.problems)
+        except CannotEvaluate as error:
+            self.problems.append(meaning.cannot_evaluate(self.span(statement), error.reason))
+        except RecursionError:
+            self.problems.append(too_deep(self.span(statement)))
+        except Silent:
+            pass
+        self._poison(statement)
+
+    def _poison(self, statement: ast.stmt) -> None:
+        """Marks every name that a faulty statement would have defined."""
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+                self.names[part.id] = Poison
+            elif isinstance(part, (ast.FunctionDef, ast.ClassDef)):
+                self.names[part.name] = Poison
+
+    def note(self, text: str) -> None:
+        """Says that a line was passed over."""
+        self.result.notes.append(f"line {self.line}: {text}")
+
+    # Definitions -----------------------------------------------------------------------------
+
+    def define(self, target: ast.AST, value: Any, place: ast.AST) -> None:
+        """Binds a target to a value."""
+        if isinstance(target, ast.Name):
+            self.bind(target.id, value, place)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            self._unpack(target, value, place)
+        else:
+            raise GradError(self._no_target(target))
+
+    def bind(self, name: str, value: Any, place: ast.AST) -> None:
+        """Gives a name to a value: a new node gets its name, numbers become an input."""
+        if isinstance(value, (str, Module)) or value is None or _is_shape(value, place):
+            self.names[name] = value
+            return
+        node = self._named_node(name, value, place)
+        self.names[name] = node
+        self.definitions.setdefault(name, []).append(node)
+
+    def _named_node(self, name: str, value: Any, place: ast.AST) -> Node:
+        if type(value) is Node:
+            if value.name or value.op is CONSTANT:  # `y = x`: the same number under another name
+                value = self.apply(REGISTRY["identity"], (self.operand(value, place),), None, place, (place,))
+            value.name = name
+            value.differentiable = value.dtype in FLOATS
+            return value
+        if self.holds_nodes(value):
+            node = self.tensor(value, place)
+            node.name, node.differentiable = name, node.dtype in FLOATS
+            return node
+        return self._input(name, value, place)
+
+    def _input(self, name: str, value: Any, place: ast.AST) -> Node:
+        differentiable = True
+        if isinstance(value, Input):
+            value, differentiable = value.value, value.differentiable
+        kind = type(value)
+        if kind is float:
+            node = self.graph.input(value, self.dtype, name, self.line, differentiable=differentiable)
+        elif kind is bool:
+            node = self.graph.input(value, "bool", name, self.line)
+        elif kind is int:
+            node = self.graph.input(float(value), self.dtype, name, self.line, differentiable=differentiable)
+            self.whole[node.number] = value
+        else:
+            node = self._tensor_input(name, value, place, differentiable)
+        return node
+
+    def _tensor_input(self, name: str, value: Any, place: ast.AST, differentiable: bool) -> Node:
+        if isinstance(value, np.generic):
+            return self.graph.input(value, str(value.dtype), name, self.line, differentiable=differentiable)
+        written = not isinstance(value, np.ndarray)
+        array = self.array(value, place) if written else value
+        if array.dtype.kind in "iu":
+            whole = array
+            array = array.astype(float)
+        else:
+            whole = _whole_list(value) if written and array.dtype == float else None
+        if array.dtype == float and self.dtype != "float64":
+            array = array.astype(self.dtype)
+        data = array if array.ndim else array.item()
+        node = self.graph.input(data, str(array.dtype), name, self.line, differentiable=differentiable)
+        if whole is not None:
+            self.whole[node.number] = np.asarray(whole)
+        return node
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: Any, place: ast.AST) -> None:
+        count = len(target.elts)
+        if type(value) is Node:
+            raise GradError(meaning.unpack(self.span(place), count, f"one tensor of shape {value.shape}"))
+        if not isinstance(value, (tuple, list)):
+            raise GradError(meaning.unpack(self.span(place), count, "one value"))
+        if len(value) != count:
+            raise GradError(meaning.unpack(self.span(place), count, f"{len(value)} values"))
+        places = place.elts if isinstance(place, (ast.Tuple, ast.List)) else [place] * count
+        for each, part, at in zip(target.elts, value, places, strict=True):
+            self.define(each, part, at)
+
+    def _no_target(self, target: ast.AST) -> Problem:
+        if isinstance(target, ast.Subscript):
+            name = self.text(target.value)
+            base = self.names.get(name)
+            if type(base) is Node:
+                way_out = "build a new tensor with where, stack or concat"
+                return meaning.cannot_assign(self.span(target), f"a part of `{name}`", way_out)
+            return meaning.not_yet_read(
+                self.span(target), "a family of names such as `h[t]`", "give every member a name: h0, h1, h2"
+            )
+        if isinstance(target, ast.Starred):
+            return self.refusal(target)
+        return meaning.cannot_assign(self.span(target), "an attribute", "use a plain name on the left of `=`")
+
+    # The end of the file ------------------------------------------------------------------------
+
+    def _name_nodes(self) -> None:
+        """Names every node: `h'1` for an earlier definition of h, v1, v2, … for the inner nodes of a line."""
+        for name, nodes in self.definitions.items():
+            for count, node in enumerate(nodes[:-1], start=1):
+                node.name = f"{name}'{count}"
+            self.result.names[name] = nodes[-1]
+        taken = set(re.findall(r"\bv\d+\b", self.program.source.text))
+        count = 0
+        for node in self.graph.nodes:
+            if not node.name:
+                count += 1
+                while f"v{count}" in taken:
+                    count += 1
+                node.name = f"v{count}"
+                self.result.inner.add(node.number)
+
+    def _settle_whole_numbers(self) -> None:
+        """An input used only as an index, a shape or a label is whole numbers, and has no gradient."""
+        for number in self.plainly & self.whole.keys():
+            node = self.graph.nodes[number]
+            node.data = self.whole[number]
+            node.dtype = "int64"
+            node.differentiable = False
+
+
+def _is_shape(value: Any, place: ast.AST) -> bool:
+    """Whether a tuple is one that the language itself made: `s = x.shape`."""
+    return (
+        isinstance(value, tuple)
+        and not isinstance(place, (ast.Tuple, ast.List))
+        and all(type(v) is int for v in value)
+    )
+
+
+def _whole_list(value: Any) -> Any:
+    """A nested list if every number in it is a whole one, else None."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (list, tuple)):
+            stack.extend(part)
+        elif type(part) is not int:
+            return None
+    return value
+
+
+# One reader per kind of statement ----------------------------------------------------------------
+
+
+def _assign(self: Interpreter, statement: ast.Assign) -> None:
+    if _is_bookkeeping(statement):
+        self.note(f"`{self.text(statement)}` passed over")
+        return
+    value = self.value(statement.value)
+    for target in statement.targets:
+        self.define(target, value, statement.value)
+        if isinstance(target, ast.Name):
+            value = self.names[target.id]
+
+
+def _is_bookkeeping(statement: ast.Assign) -> bool:
+    """`w.grad = None`, `w.requires_grad = True`."""
+    target = statement.targets[0]
+    return isinstance(target, ast.Attribute) and target.attr in ("grad", "requires_grad")
+
+
+def _annotated(self: Interpreter, statement: ast.AnnAssign) -> None:
+    if statement.value is None:
+        raise GradError(
+            meaning.not_in_language(self.span(statement), "a name without a value", "write `name = value`")
+        )
+    self.define(statement.target, self.value(statement.value), statement.value)
+
+
+def _augmented(self: Interpreter, statement: ast.AugAssign) -> None:
+    target = statement.target
+    if not isinstance(target, ast.Name):
+        raise GradError(self._no_target(target))
+    left = self.value(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+    right = self.value(statement.value)
+    value = self.binary(BINARY[type(statement.op)], left, right, statement, (target, statement.value))
+    self.bind(target.id, value, statement)
+
+
+def _import(self: Interpreter, statement: ast.Import | ast.ImportFrom) -> None:
+    origin = getattr(statement, "module", None)
+    for alias in statement.names:
+        path = origin or alias.name
+        if path.split(".")[0] not in LIBRARIES:
+            raise GradError(
+                meaning.not_in_language(
+                    self.span(statement),
+                    f"importing `{path}`",
+                    "leave it out; NumPy's and PyTorch's names are known here",
+                )
+            )
+        if alias.asname or isinstance(statement, ast.Import):
+            self.modules.add((alias.asname or alias.name).split(".")[0])
+        elif alias.name not in REGISTRY:
+            self.modules.add(alias.name)
+    self.note(f"`{self.text(statement)}` passed over: the usual names are known here")
+
+
+def _expression(self: Interpreter, statement: ast.Expr) -> None:
+    node = statement.value
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return  # a comment in quotes
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
+        self.result.claims.append(Claim(self.line, self.text(node), node.left, node.comparators[0]))
+        return
+    if isinstance(node, ast.Call):
+        called = node.func
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if name == "backward":
+            _backward(self, node)
+            return
+        if name in PASSED_OVER and name not in self.names:
+            self.note(f"`{self.text(node)}` passed over: it changes no value")
+            return
+    if isinstance(node, (ast.Name, ast.Attribute)) and self.text(node).split(".")[0] in self.names:
+        self.note(f"`{self.text(node)}` passed over: it defines nothing")
+        return
+    self.value(node)
+    self.note(f"`{self.text(node)}` has no name, so nothing can use it")
+
+
+def _backward(self: Interpreter, node: ast.Call) -> None:
+    """`backward(L)`, `L.backward()`, `c.backward(dc)`: what to differentiate, and from which seed."""
+    arguments = [*node.args, *[k.value for k in node.keywords if k.arg in ("gradient", "grad", "seed")]]
+    if isinstance(node.func, ast.Attribute) and not isinstance(self.value(node.func.value), Module):
+        arguments.insert(0, node.func.value)
+    usage = "L.backward() or c.backward(dc)"
+    if not 1 <= len(arguments) <= 2:
+        raise GradError(
+            meaning.argument_count(
+                self.span(node), "backward", "a node and perhaps its seed", len(arguments), usage
+            )
+        )
+    output = self.value(arguments[0])
+    if type(output) is not Node:
+        raise GradError(
+            meaning.wrong_argument(
+                self.span(arguments[0]), "what `backward` starts from", "a node", self.found(output)
+            )
+        )
+    if self.result.output is not None:
+        raise GradError(
+            meaning.not_yet_read(
+                self.span(node),
+                "a second `backward`",
+                "keep one; `--of` chooses another output on the command line",
+            )
+        )
+    self.result.output = output
+    self.result.output_span = self.span(arguments[0])
+    if len(arguments) == 2:
+        self.result.seed = _seed(self, arguments[1], output)
+
+
+def _seed(self: Interpreter, place: ast.expr, output: Node) -> Any:
+    value = self.value(place)
+    value = value.value if isinstance(value, Input) else value
+    node = self.operand(value, place)
+    if node.shape != output.shape and node.shape != ():
+        raise GradError(meaning.seed_shape(self.span(place), self.text(place), output.shape, node.shape))
+    return node
+
+
+def _pass(self: Interpreter, statement: ast.stmt) -> None:
+    """`pass` means nothing."""
+
+
+_STATEMENTS: dict[type[ast.stmt], Callable[[Any, Any], None]] = {
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.Expr: _expression,
+    ast.Import: _import,
+    ast.ImportFrom: _import,
+    ast.Pass: _pass,
+}
+
+
+def trace(program: Program, limits: Limits, dtype: str = "float64") -> Traced:
+    """The graph of a program.  Raises GradError with every independent fault of the file.
+
+    `dtype` is the precision of the inputs that do not name one.
+    """
+    return Interpreter(program, limits, dtype).run()
