@@ -33,7 +33,7 @@ SPELLINGS = [
     ("π = 3\nr = 2*π", "π = 3\nr = 2*π"),
     ("π₁ + πx", "π1 + πx"),
     ("x^2 + y^-1", "x**2 + y**-1"),
-    ("W^T @ W ^ T + (A B)^T + W[0]^T", "W.T @ W .T + (A B).T + W[0].T".replace("W .T", "W .T")),
+    ("W^T @ W ^ T + (A B)^T + W[0]^T", "W.T @ W .T + (A B).T + W[0].T"),
     ("Wᵀ + W⊤ + W^⊤", "W.T + W.T + W.T"),
     ("2^T + x^Tau", "2**T + x**Tau"),
     ("T = 3\ny = x^T", "T = 3\ny = x**T"),
@@ -173,6 +173,7 @@ def test_every_independent_fault_is_reported_and_the_good_statements_remain() ->
         ("if a b:\n    c\nelif 2x:\n    d\ne = 1", [5]),
         ("@f\n@g(\n1)\ndef h(x):\n  return 2x\ny = 1", [6]),
         ("y = 1 + \\\n 2\nz = 2x", [1]),
+        ("def f(x):\n    y = (x +\n    return 2x\nz = 3", [4]),
     ],
 )
 def test_recovery(text: str, good: list[int]) -> None:
@@ -188,8 +189,8 @@ def test_indented_lines_are_told_off_and_understood() -> None:
 
 
 def test_long_files_are_cut_between_statements() -> None:
-    block = "for t in range(2):\n    y = [\n1,\n2]\nelse:\n    z = 3\ns = '''\na = 1\n'''\n@f\ndef g(x):\n    return x\n"
-    text = block * PART_LINES
+    loop = "for t in range(2):\n    y = [\n1,\n2]\nelse:\n    z = 3\n"
+    text = (loop + "s = '''\na = 1\n'''\n@f\ndef g(x):\n    return x\n") * PART_LINES
     program = read(Source("f", text))
     assert program.problems() == []
     assert lines_of(program) == [12 * i + at for i in range(PART_LINES) for at in (1, 7, 11)]
@@ -212,7 +213,7 @@ def test_claims_may_be_written_with_one_sign() -> None:
         ("dz / dx == 4", "dz/dx=4"),
         ("dz / dy == 3", "∂z/∂y ＝ 3"),
         ("dx = 2", "dx = 2"),
-        ("f(x) == a > b", "f(x) = a > b"),
+        ("f(x) == (a > b)", "f(x) = a > b"),
     ]
 
 
@@ -238,8 +239,18 @@ PIECES = st.lists(
             "lambda",
             "def f(x):",
             "'''",
+            "x = ",
+            "==",
+            "**",
+            "else:",
+            "@f\n",
+            "\nx = 1\n",
+            "not ",
+            " in ",
+            "\r\n",
+            "\0",
+            "\ud800",
         ]
-        + ["x = ", "==", "**", "else:", "@f\n", "\nx = 1\n", "not ", " in ", "\r\n", "\0", "\ud800"]
     )
 ).map("".join)
 
@@ -265,14 +276,15 @@ def test_reading_never_fails_and_every_place_exists(text: str) -> None:
         assert (span.line, span.column) <= (span.end_line, span.end_column)
 
 
+@pytest.mark.filterwarnings("ignore::SyntaxWarning")
 @settings(deadline=None, max_examples=300)
-@given(st.one_of(st.text(), PIECES))
-def test_what_does_not_parse_has_a_problem(text: str) -> None:
+@given(PIECES)
+def test_there_are_problems_exactly_where_python_refuses_the_twin(text: str) -> None:
     try:
-        ast.parse(normalise(text.removeprefix("\ufeff"))[0])
+        ast.parse(normalise(text)[0])
+        refused = False
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        parses = False
-    else:
-        parses = True
-    if parses:
-        assert read(Source("f", text)).problems() == []
+        refused = True
+    if refused and ("\0" in text or "\ud800" in text):
+        return  # in comments, which Python refuses and we do not
+    assert bool(read(Source("f", text)).problems()) == refused

@@ -29,9 +29,13 @@ ATOM, POSTFIX, POWER, UNARY, PRODUCT, SUM, COMPARISON = 17, 16, 14, 13, 12, 11, 
 
 
 class ShapeError(Exception):
-    """Operands do not fit: what is needed, what each operand has, and a way out."""
+    """Operands do not fit: what is needed, what each operand has, and a way out.
 
-    def __init__(self, needs: str, found: Mapping[int, str] | None = None, way_out: str = "") -> None:
+    `found` is keyed by operand slot, or by the name of a setting such as `"axis"`.  `{0}` in `needs` and `way_out` stands
+    for the first operand as it was written.
+    """
+
+    def __init__(self, needs: str, found: Mapping[int | str, str] | None = None, way_out: str = "") -> None:
         super().__init__(needs)
         self.needs = needs
         self.found = dict(found or {})
@@ -163,9 +167,10 @@ def operators() -> Iterable[Op]:
 
 
 def shape_of(value: Value) -> Shape:
-    """The shape of a node or a value."""
-    shape = getattr(value, "shape", ())
-    return tuple(shape)
+    """The shape of a node or a value; of a list, by its first entries."""
+    if isinstance(value, (list, tuple)):
+        return (len(value), *(shape_of(value[0]) if value else ()))
+    return tuple(getattr(value, "shape", ()))
 
 
 def size_of(value: Value) -> int:

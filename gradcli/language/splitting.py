@@ -2,7 +2,7 @@
 
 A statement is one logical line: brackets, strings and a backslash carry it over line ends; the indented block
 after it belongs to it.  A bracket that is never closed must not swallow the rest of the file, so a line
-at the margin that begins like a new statement ends the search.
+no further in that begins like a new statement ends the search.
 """
 
 import re
@@ -15,7 +15,7 @@ PATIENCE = 20
 
 _BRACKET = re.compile(r"[()\[\]{}]")
 _NEW_STATEMENT = re.compile(
-    r"[^\W\d]\w*[ \t]*(?:\[[^\]]*\][ \t]*)?[-+*/@]?=(?!=)|(?:for|def|while|class|import|from)\b"
+    r"[^\W\d]\w*[ \t]*(?:\[[^\]]*\][ \t]*)?[-+*/@]?=(?!=)|(?:for|def|while|class|import|from|return)\b"
 )
 _CONTINUES_BLOCK = re.compile(r"(?:else|elif|except|finally)\b")
 _COMPOUND = re.compile(r"(?:async|for|while|if|elif|else|def|class|with|try|except|finally)\b")
@@ -42,7 +42,7 @@ def statement_ranges(lines: list[str], first: int, end: int, parses: Parses) -> 
         while lines[head].startswith("@") and past < len(lines):
             head, past = past, logical_line_end(lines, past, parses)
         if is_compound(lines, head, past) or lines[at][0] in " \t":
-            past = _block_end(lines, past)
+            past = _block_end(lines, past, parses)
         yield at, past
         at = past
 
@@ -55,27 +55,29 @@ def is_compound(lines: list[str], first: int, past: int) -> bool:
     return bool(parts.code) and lines[past - 1][slice(*parts.code[-1])].rstrip().endswith(":")
 
 
-def _block_end(lines: list[str], at: int) -> int:
+def _block_end(lines: list[str], at: int, parses: Parses) -> int:
     """Just past the block that begins at `at`: all that is indented, and its `else`."""
     past = at
-    for index in range(at, len(lines)):
-        line = lines[index]
+    while at < len(lines):
+        line = lines[at]
         if _NOTHING.match(line):
+            at += 1
             continue
         if line[0] not in " \t" and not _CONTINUES_BLOCK.match(line):
             break
-        past = index + 1
+        past = at = logical_line_end(lines, at, parses)
     return past
 
 
 def logical_line_end(lines: list[str], first: int, parses: Parses) -> int:
     """Just past the logical line that begins at `first`."""
+    margin = _indent(lines[first])
     depth = 0
     quote = ""
     suspect = 0
     for index in range(first, len(lines)):
         line = lines[index]
-        if depth > 0 and not quote and not suspect and _NEW_STATEMENT.match(line):
+        if depth > 0 and not quote and not suspect and _starts_anew(line, margin):
             suspect = index
         if suspect and index - suspect > PATIENCE:
             return suspect
@@ -87,6 +89,16 @@ def logical_line_end(lines: list[str], first: int, parses: Parses) -> int:
         if depth <= 0 and not quote and not is_continued:
             return suspect if suspect and not parses(first, index + 1) else index + 1
     return suspect or _recovery(lines, first, quote, parses)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _starts_anew(line: str, margin: int) -> bool:
+    """Whether `line` looks like the beginning of a statement that is not within one at `margin`."""
+    indent = _indent(line)
+    return indent <= margin and _NEW_STATEMENT.match(line, indent) is not None
 
 
 def _recovery(lines: list[str], first: int, quote: str, parses: Parses) -> int:

@@ -223,7 +223,16 @@ def _claim(text: str) -> list[ast.stmt] | None:
     trees = _parse(f"{text[: wrong[2]]}<{text[wrong[2] + 1 :]}")
     if isinstance(trees, list) and len(trees) == 1:
         match trees[0]:
-            case ast.Expr(ast.Compare(ops=[ast.Lt()]) as comparison):
-                comparison.ops[0] = ast.Eq()
+            case ast.Expr(ast.Compare(ops=[ast.Lt(), *signs], comparators=[right, *others]) as claim):
+                if signs:  # `mask = a > b` claims a comparison
+                    right = _ending_with(ast.Compare(right, signs, others), right, claim)
+                claim.ops, claim.comparators = [ast.Eq()], [right]
                 return trees
     return None
+
+
+def _ending_with(node: ast.expr, begin: ast.expr, end: ast.expr) -> ast.expr:
+    """`node` with the place from where `begin` begins to where `end` ends."""
+    node = ast.copy_location(node, begin)
+    node.end_lineno, node.end_col_offset = end.end_lineno, end.end_col_offset
+    return node

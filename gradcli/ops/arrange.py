@@ -196,7 +196,7 @@ def _indexed(x: Shape, key: tuple[Any, ...]) -> Shape:
             return x[1:]
         raise ShapeError(
             f"index {key[0]} is outside the first axis",
-            {0: f"{shape_words(x)}, so the first index goes from {-x[0]} to {x[0] - 1}"},
+            {"key": f"it goes from {-x[0]} to {x[0] - 1}"},
             "counting starts at 0",
         )
     try:

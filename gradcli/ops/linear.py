@@ -26,10 +26,10 @@ def _product_shape(a: Shape, b: Shape) -> Shape:
             )
     inner_a, inner_b = a[-1], b[-2] if len(b) > 1 else b[0]
     if inner_a != inner_b:
-        which = "the first" if len(b) <= 2 else "the second to last"
+        which = "the first" if len(b) <= 2 else "the last but one"
         raise ShapeError(
-            f"needs the last axis of the left operand and {which} axis of the right one to be equal",
-            {0: f"{shape_words(a)}, last axis {inner_a}", 1: f"{shape_words(b)}, {which} axis {inner_b}"},
+            f"needs the last axis of {{0}} and {which} of {{1}} to be equal",
+            {0: f"{shape_words(a)}, last axis {inner_a}", 1: f"{shape_words(b)}, {which.removeprefix('the ')} axis {inner_b}"},
             _transposed_fits(a, b),
         )
     try:
@@ -47,16 +47,14 @@ def _product_shape(a: Shape, b: Shape) -> Shape:
 def _transposed_fits(a: Shape, b: Shape) -> str:
     inner_b = b[-2] if len(b) > 1 else b[0]
     if len(a) == 2 and a[0] == inner_b:
-        return "the transpose of the left operand fits: did you mean A.T @ B?"
+        return "{0}.T would fit: did you mean {0}.T @ {1}?"
     if len(b) == 2 and b[1] == a[-1]:
-        return "the transpose of the right operand fits: did you mean A @ B.T?"
+        return "{1}.T would fit: did you mean {0} @ {1}.T?"
     if len(a) == 1 and len(b) == 1:
-        return "an inner product needs equal lengths; outer(a, b) multiplies every pair"
-    return (
-        f"the right operand would need {a[-1]} rows"
-        if len(b) > 1
-        else f"the right operand would need {a[-1]} entries"
-    )
+        return "an inner product needs equal lengths; outer({0}, {1}) multiplies every pair"
+    if len(b) == 1 and len(a) == 2 and b[0] > a[1]:
+        return f"{{1}} has {b[0]} entries, {{0}} expects {a[1]}: did you mean {{1}}[:{a[1]}], or a {{0}} of shape {(a[0], b[0])}?"
+    return f"{{0}} expects {a[-1]} {'rows' if len(b) > 1 else 'entries'} there"
 
 
 def _left_rule(g: Any, y: Any, a: Any, b: Any) -> Any:

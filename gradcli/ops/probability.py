@@ -7,6 +7,7 @@ on paper, so they need not cancel in floating point.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,16 +64,20 @@ log_softmax = operator(
 )
 
 
-def _labelled_shape(scores: Shape, target: Shape, reduction: str = "mean") -> Shape:
-    if not scores:
-        raise ShapeError("cross-entropy needs the scores of at least one class", {0: "a scalar"})
-    if target not in (scores, scores[:-1]):
-        raise ShapeError(
-            "the target must be a label for every row of scores, or probabilities shaped like the scores",
-            {0: shape_words(scores), 1: shape_words(target)},
-            f"labels would have shape {scores[:-1]}, probabilities shape {scores}",
-        )
-    return scores[:-1] if reduction == "none" else ()
+def _loss_shape(wanted: int) -> Callable[..., Shape]:
+    """The shape rule of a loss whose target has `wanted` axes less than the scores."""
+
+    def rule(scores: Shape, target: Shape, reduction: str = "mean") -> Shape:
+        rows = scores[:-1]
+        if not scores or target != (rows if wanted else scores):
+            raise ShapeError(
+                "needs a label for every row of {0}, or probabilities of its shape",
+                {0: shape_words(scores), 1: shape_words(target)},
+                f"labels would have shape {rows}, probabilities shape {scores}" if scores else "scores have an axis",
+            )
+        return rows if reduction == "none" else ()
+
+    return rule
 
 
 def _reduced(losses: Any, reduction: str) -> Any:
@@ -130,9 +135,7 @@ def _target_rule(g: Any, y: Any, scores: Any, target: Any, reduction: str = "mea
 _LOSS: dict[str, Any] = {
     "operands": "scores target",
     "settings": {"reduction": one_of("mean", "sum", "none")},
-    "shape": _labelled_shape,
     "dtype": lambda scores, target: floating(scores),
-    "operand_kinds": ("number", "labels"),
     "doc": "-log softmax(scores) of the right class; the scores receive p - y (divided by the number of rows).",
 }
 
@@ -142,13 +145,16 @@ cross_entropy = operator(
     forward=_loss_of_probabilities,
     vjp=(_scores_rule, _target_rule),
     choose=lambda scores, target, *_: cross_entropy_of_labels if _holds_labels(scores, target) else None,
-    **_LOSS | {"operand_kinds": ()},
+    shape=_loss_shape(0),
+    **_LOSS,
 )
 
 cross_entropy_of_labels = operator(
     "cross_entropy",
     forward=_loss_of_labels,
     vjp=(_labelled_rule, None),
+    shape=_loss_shape(1),
+    operand_kinds=("number", "labels"),
     hidden=True,
     **_LOSS,
 )
@@ -156,7 +162,7 @@ cross_entropy_of_labels = operator(
 
 def _holds_labels(scores: Any, target: Any) -> bool:
     """Whether the target has one entry a row: labels, where one entry a class would be probabilities."""
-    return len(np.shape(target) if isinstance(target, list) else shape_of(target)) < len(shape_of(scores))
+    return len(shape_of(target)) < len(shape_of(scores))
 
 
 one_hot = operator(

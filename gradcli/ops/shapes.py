@@ -43,22 +43,22 @@ def _no_broadcast(shapes: Sequence[Shape], a: int, b: int, axis: int) -> ShapeEr
     found = {s: f"{shape_words(shapes[s])}, axis {axis} has {shapes[s][axis]}" for s in (a, b)}
     way_out = ""
     short, long = sorted((a, b), key=lambda s: len(shapes[s]))
-    if len(shapes[short]) == 1 and shapes[short][0] == shapes[long][0]:
-        way_out = (
-            f"axes are matched from the last one; to give every row its own entry use "
-            f"reshape(…, ({shapes[short][0]}, 1))".replace("…", "x")
-        )
+    rows = shapes[long][0] if shapes[long] else 0
+    if len(shapes[short]) == 1 and shapes[short][0] == rows:
+        way_out = f"one number a row is a column: reshape({{{short}}}, ({rows}, 1))"
     return ShapeError(
-        "broadcasting needs axes that are equal, or one of them 1, counted from the last", found, way_out
+        "needs axes that are equal, or one of them 1, counted from the last", found, way_out
     )
 
 
-def normal_axis(axis: int, ndim: int, slot: int = 0) -> int:
+def normal_axis(axis: int, ndim: int) -> int:
     """The axis counted from the front; raises ShapeError if there is none."""
     if not -ndim <= axis < ndim:
-        valid = f"-{ndim} to {ndim - 1}" if ndim else "none: it is a scalar"
+        valid = f"from -{ndim} to {ndim - 1}" if ndim else "none, for it is a scalar"
         raise ShapeError(
-            f"there is no axis {axis}", {slot: f"{ndim} axes"}, f"the axes that exist here are {valid}"
+            f"there is no axis {axis}",
+            {"axis": f"the axes are {valid}"},
+            "axes are counted from 0, or from -1 backwards",
         )
     return axis % ndim
 
@@ -69,7 +69,7 @@ def normal_axes(axis: Axes, ndim: int) -> tuple[int, ...]:
         return tuple(range(ndim))
     axes = tuple(normal_axis(a, ndim) for a in (axis if isinstance(axis, tuple) else (axis,)))
     if len(set(axes)) != len(axes):
-        raise ShapeError(f"axis {axis} names an axis twice", {}, "name every axis once")
+        raise ShapeError(f"{axis} names an axis twice", {"axis": "twice"}, "name every axis once")
     return axes
 
 

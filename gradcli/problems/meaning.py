@@ -117,7 +117,7 @@ def shape_mismatch(
         z = W @ x          # wrong: W has 2 columns, x has 3 entries
     """
     labels = tuple(Label(s, found) for s, found in operands) or (Label(span, "here"),)
-    message = f"{text}: {needs}" if text else needs
+    message = f"{text} {needs}"
     return Problem("shape-mismatch", message, labels, help=way_out)
 
 

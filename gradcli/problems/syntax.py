@@ -173,8 +173,8 @@ def missing_operand(span: Span, operator: str, side: str) -> Problem:
 def claim_or_assignment(span: Span, left: str) -> Problem:
     """`=` stands after something that is not a name.
 
-    `=` gives a name to what stands on its right, so only a name (or `h[t]`) can stand on its left.  To state that
-    two things are equal, which the tool then checks, write `==`.
+    `=` gives a name to what stands on its right, so only a name (or `h[t]`) can stand on its left.
+    To state that two things are equal, which the tool then checks, write `==`.
 
         dz/dx = 4       wrong: `dz/dx` is no name
         dz/dx == 4      right: a claim
@@ -270,8 +270,8 @@ def bad_number(span: Span, detail: str) -> Problem:
 def null_byte(span: Span) -> Problem:
     """The text contains a null character, which no text should.
 
-    The file is probably not a text in UTF-8: a binary file such as `.npz`, or a text saved as UTF-16.  Save it
-    as UTF-8 in your editor, or name the formula file instead of the data file.
+    The file is probably not a text in UTF-8: a binary file such as `.npz`, or a text saved as UTF-16.  Save
+    it as UTF-8 in your editor, or name the formula file instead of the data file.
 
         gradcli derive weights.npz     wrong: arrays, not formulas
         gradcli derive model.txt       right

@@ -39,6 +39,10 @@ class Call:
     keywords: dict[str, tuple[Any, ast.AST]] = field(default_factory=dict)
 
 
+_Bound = tuple[list[Any], list[ast.AST], dict[str, Any], dict[str, ast.AST]]
+"""Operands, where each was written, settings, and where those were written."""
+
+
 def read_call(reader: Expressions, node: ast.Call) -> Any:
     """The value of a call."""
     function = node.func
@@ -59,6 +63,8 @@ def _by_name(reader: Expressions, node: ast.Call, name: str, place: ast.expr) ->
         reader.value(place)  # silent if the name's own line was faulty
         known = name in REGISTRY or name in CREATORS
         raise GradError(meaning.not_a_function(reader.span(place), name, known))
+    if name not in REGISTRY and name not in CREATORS and name not in SPECIAL and name not in WRAPPERS | DTYPES:
+        raise GradError(meaning.unknown_function(reader.span(place), name, known_functions()))
     call = _arguments(reader, node, name)
     if name in SPECIAL:
         return SPECIAL[name](reader, call)
@@ -66,10 +72,7 @@ def _by_name(reader: Expressions, node: ast.Call, name: str, place: ast.expr) ->
         return _wrapped(reader, call)
     if name in CREATORS:
         return _create(reader, call)
-    op = REGISTRY.get(name)
-    if op is None:
-        raise GradError(meaning.unknown_function(reader.span(place), name, known_functions()))
-    return _operate(reader, op, call)
+    return _operate(reader, REGISTRY[name], call)
 
 
 def _method(reader: Expressions, node: ast.Call, function: ast.Attribute, base: Any) -> Any:
@@ -137,9 +140,9 @@ def _operate(reader: Expressions, op: Op, call: Call) -> Any:
         chosen = op.choose(*_operand_values(op, call))
         op = chosen or op
     if op.variadic:
-        values, places, settings = _variadic(reader, op, call)
+        values, places, settings, setting_places = _variadic(reader, op, call)
     else:
-        values, places, settings = _bind(reader, op, call)
+        values, places, settings, setting_places = _bind(reader, op, call)
     kinds = op.operand_kinds
     operands = []
     for slot, (value, place) in enumerate(zip(values, places, strict=True)):
@@ -148,7 +151,7 @@ def _operate(reader: Expressions, op: Op, call: Call) -> Any:
         if kind == "labels" and operand.dtype != "int64":
             _require_labels(reader, operand, place)
         operands.append(operand)
-    return reader.apply(op, operands, settings or None, call.place, places)
+    return reader.apply(op, operands, settings or None, call.place, places, setting_places)
 
 
 def _operand_values(op: Op, call: Call) -> list[Any]:
@@ -173,7 +176,7 @@ def _require_labels(reader: Expressions, operand: Node, place: ast.AST) -> None:
         )
 
 
-def _bind(reader: Expressions, op: Op, call: Call) -> tuple[list[Any], list[ast.AST], dict[str, Any]]:
+def _bind(reader: Expressions, op: Op, call: Call) -> _Bound:
     """Operands and settings of a call, by position and by name."""
     names = [*op.operands, *op.settings]
     given: dict[str, tuple[Any, ast.AST]] = {}
@@ -201,7 +204,8 @@ def _bind(reader: Expressions, op: Op, call: Call) -> tuple[list[Any], list[ast.
         raise GradError(_count_problem(reader, op, call))
     operands = [given[n] for n in op.operands]
     settings = {n: _setting(reader, op, n, *given[n]) for n in op.settings if n in given}
-    return [v for v, _ in operands], [p for _, p in operands], settings
+    setting_places = {n: given[n][1] for n in settings}
+    return [v for v, _ in operands], [p for _, p in operands], settings, setting_places
 
 
 def _count_problem(reader: Expressions, op: Op, call: Call) -> Any:
@@ -231,7 +235,7 @@ def _setting(reader: Expressions, op: Op, name: str, value: Any, place: ast.AST)
         ) from None
 
 
-def _variadic(reader: Expressions, op: Op, call: Call) -> tuple[list[Any], list[ast.AST], dict[str, Any]]:
+def _variadic(reader: Expressions, op: Op, call: Call) -> _Bound:
     """The list of operands that `concat` and its like take, and their settings."""
     listed = call.values[0] if call.values else call.keywords.get("tensors", (None,))[0]
     if not isinstance(listed, (list, tuple)):
@@ -245,9 +249,9 @@ def _variadic(reader: Expressions, op: Op, call: Call) -> tuple[list[Any], list[
     settings_only = Op(
         name=op.name, operands=(), shape=tuple, forward=op.forward, vjp=None, settings=op.settings
     )
-    _, _, settings = _bind(reader, settings_only, rest)
+    _, _, settings, setting_places = _bind(reader, settings_only, rest)
     elements = place.elts if isinstance(place, (ast.List, ast.Tuple)) else [place] * len(listed)
-    return list(listed), list(elements), settings
+    return list(listed), list(elements), settings, setting_places
 
 
 # Inputs -----------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import ast
 import math
 import operator as py
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -243,27 +243,38 @@ class Expressions:
         settings: dict[str, Any] | None,
         place: ast.AST,
         places: Sequence[ast.AST],
+        setting_places: Mapping[str, ast.AST] | None = None,
     ) -> Node:
-        """Adds the node of an operation; a shape that does not fit is reported at the operands."""
+        """Adds the node of an operation; a shape that does not fit is reported at the operands, or a setting."""
         try:
             node = self.graph.add(op, tuple(operands), settings, self.line)
         except ShapeError as error:
-            raise GradError(self._mismatch(error, place, places)) from None
+            raise GradError(self._mismatch(error, place, places, setting_places or {})) from None
         if node.shape and math.prod(node.shape) > self.limits.max_elements:
             self.allow(node.shape, place)
         return node
 
-    def _mismatch(self, error: ShapeError, place: ast.AST, places: Sequence[ast.AST]) -> Problem:
+    def _mismatch(
+        self,
+        error: ShapeError,
+        place: ast.AST,
+        places: Sequence[ast.AST],
+        setting_places: Mapping[str, ast.AST],
+    ) -> Problem:
         needs, way_out = error.needs, error.way_out
         for slot, at in enumerate(places):
             text = self.text(at)
+            text = text if len(text) < 30 else f"operand {slot + 1}"
             needs = needs.replace(f"{{{slot}}}", text)
             way_out = way_out.replace(f"{{{slot}}}", text)
-        found = [(self.span(places[slot]), text) for slot, text in error.found.items() if slot < len(places)]
-        text = self.text(place)
-        if not needs.startswith("needs"):
-            text += ":"
-        return meaning.shape_mismatch(self.span(place), text if len(text) < 60 else "", needs, found, way_out)
+        found = []
+        for key, words in error.found.items():
+            at = setting_places.get(key, place) if isinstance(key, str) else places[min(key, len(places) - 1)]
+            found.append((self.span(at), words))
+        text = self.text(place) if len(self.text(place)) < 60 else "this operation"
+        return meaning.shape_mismatch(
+            self.span(place), text if needs.startswith("needs") else f"{text}:", needs, found, way_out
+        )
 
     def binary(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
         """`left sign right`: of plain numbers a plain number, else a node."""
@@ -353,7 +364,7 @@ class Expressions:
         try:
             shape = op.shape(*[getattr(v, "shape", ()) for v in values])
         except ShapeError as error:
-            raise GradError(self._mismatch(error, place, sides)) from None
+            raise GradError(self._mismatch(error, place, sides, {})) from None
         self.allow(shape, place)
         with np.errstate(all="ignore"):
             return np.asarray(op.forward(*values))
@@ -523,7 +534,7 @@ def _subscript(self: Expressions, node: ast.Subscript) -> Any:
     if named:
         settings["text"] = self.text(node.slice)
     operand = self.operand(base, node.value)
-    return self.apply(index, (operand,), settings, node, (node.value,))
+    return self.apply(index, (operand,), settings, node, (node.value,), {"key": node.slice})
 
 
 def _attribute(self: Expressions, node: ast.Attribute) -> Any:
