@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +92,7 @@ def _output(traced: Traced, of: str | None) -> Node:
         output = _last_definition(traced)
     if output.dtype not in FLOATS:
         floats = [n for n, node in traced.names.items() if node.dtype in FLOATS and node.operands]
-        raise GradError(
-            meaning.not_differentiable(traced.line_span(output.line), output.name, output.dtype, floats)
-        )
+        raise GradError(meaning.not_differentiable(traced.line_span(output.line), output.name, output.dtype, floats))
     return output
 
 
@@ -173,7 +170,5 @@ def _non_finite(traced: Traced, values: Values) -> Sequence[str]:
             value = values[node.number]
             finite = -np.inf < value < np.inf if isinstance(value, float) else bool(np.isfinite(value).all())
             if not finite:
-                return [
-                    f"line {node.line}: the value of `{node.name}` is not finite; it is the first such value"
-                ]
+                return [f"line {node.line}: the value of `{node.name}` is not finite; it is the first such value"]
     return []

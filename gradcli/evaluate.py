@@ -67,9 +67,7 @@ def value_of(node: Node) -> Any:
     for number in sorted(needed):
         each = needed[number]
         with np.errstate(all="ignore"):
-            values[number] = (
-                each.data if each.leaf else _general(each, [values[o.number] for o in each.operands], True)
-            )
+            values[number] = each.data if each.leaf else _general(each, [values[o.number] for o in each.operands], True)
     return values[node.number]
 
 

@@ -1,7 +1,7 @@
 """What a derivation found: every number and every word that is shown, and the JSON schema.
 
-A `Report` is made once from a graph, its values and its sweep.  Rows are made when they are asked for, so that a graph of
-a million nodes costs only what is looked at.
+A `Report` is made once from a graph, its values and its sweep.  Rows are made when they are asked for, so that a
+graph of a million nodes costs only what is looked at.
 """
 
 from __future__ import annotations

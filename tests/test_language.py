@@ -150,9 +150,7 @@ def test_every_kind_of_fault_has_a_case_and_an_explanation() -> None:
 
 
 def test_every_independent_fault_is_reported_and_the_good_statements_remain() -> None:
-    program = read(
-        Source("f", "x = 2y\ny = 3\ndef f(a):\n    b = 2a\n    return b c\nz = (y +\nw = y\nv = w *\nu = 1")
-    )
+    program = read(Source("f", "x = 2y\ny = 3\ndef f(a):\n    b = 2a\n    return b c\nz = (y +\nw = y\nv = w *\nu = 1"))
     assert places(program.problems()) == [
         ("implicit-product", 1, 5),
         ("implicit-product", 4, 9),

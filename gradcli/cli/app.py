@@ -28,9 +28,7 @@ app.command(name="explain")(explain)
 @app.callback(invoke_without_command=True)
 def options(
     context: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
 ) -> None:
     """Options before any command."""
     if version:
@@ -65,7 +63,7 @@ def main() -> None:
 
 def _failed(error: Exception) -> int:
     if isinstance(error, typer.BadParameter.__mro__[2]):  # click's exceptions, which typer may have bundled
-        error.show()
+        error.show()  # type: ignore[attr-defined]
         return ExitCode.WRONG_INPUT
     import traceback
 

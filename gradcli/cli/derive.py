@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from gradcli.report import Report
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How the derivation is written."""
 
     TABLE = "table"
     JSON = "json"
 
 
-class Precision(str, Enum):
+class Precision(StrEnum):
     """The precision of the inputs that name none."""
 
     FLOAT64 = "float64"
@@ -33,9 +33,7 @@ class Precision(str, Enum):
 
 
 def derive(
-    files: Annotated[
-        list[str], typer.Argument(help="Formula files; - reads standard input.", show_default=False)
-    ],
+    files: Annotated[list[str], typer.Argument(help="Formula files; - reads standard input.", show_default=False)],
     of: Annotated[str, typer.Option(help="The node to differentiate, instead of the file's output.")] = "",
     wrt: Annotated[str, typer.Option(help="Only the gradients of these nodes, e.g. x,W1.")] = "",
     upstream: Annotated[
@@ -46,25 +44,17 @@ def derive(
         bool, typer.Option("--values", help="Show the forward values (and only what is asked for).")
     ] = False,
     order: Annotated[bool, typer.Option("--order", help="Show the reverse topological order.")] = False,
-    gradients: Annotated[
-        bool, typer.Option("--gradients", help="Show the contributions step by step.")
-    ] = False,
-    formulas: Annotated[
-        bool, typer.Option("--formulas", help="Show every gradient as a closed formula.")
-    ] = False,
+    gradients: Annotated[bool, typer.Option("--gradients", help="Show the contributions step by step.")] = False,
+    formulas: Annotated[bool, typer.Option("--formulas", help="Show every gradient as a closed formula.")] = False,
     digits: Annotated[int, typer.Option(help="Significant digits.", min=1, max=17)] = 4,
     full: Annotated[bool, typer.Option("--full", help="Show large tensors and long tables whole.")] = False,
     format: Annotated[Format, typer.Option(help="Tables for people or JSON for programs.")] = Format.TABLE,
     dtype: Annotated[Precision, typer.Option(help="Precision of inputs that name none.")] = Precision.FLOAT64,
     max_elements: Annotated[int, typer.Option(help="The largest tensor allowed.", min=1)] = 10_000_000,
-    no_check: Annotated[
-        bool, typer.Option("--no-check", help="Leave out the cross-check of the gradients.")
-    ] = False,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Leave out the cross-check of the gradients.")] = False,
 ) -> int:
     """Derive the gradients of formula files, step by step."""
-    del (
-        no_check
-    )  # accepted already: scripts written today keep working once the tables end with a cross-check
+    del no_check  # accepted already: scripts written today keep working once the tables end with a cross-check
     seeds = _seeds(upstream or [])
     targets = [name.strip() for name in wrt.split(",") if name.strip()]
     outcomes: list[tuple[str, Report | tuple[Problem, ...]]] = []
@@ -115,9 +105,7 @@ def _seeds(given: list[str]) -> dict[str, Any]:
 def _style(values: bool, order: bool, gradients: bool, formulas: bool, digits: int, full: bool) -> Any:
     from gradcli.render.terminal import SECTIONS, Style
 
-    chosen = tuple(
-        name for name, asked in zip(SECTIONS, (values, order, gradients, formulas), strict=True) if asked
-    )
+    chosen = tuple(name for name, asked in zip(SECTIONS, (values, order, gradients, formulas), strict=True) if asked)
     return Style(digits, full, chosen or SECTIONS)
 
 

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """0 done · 1 a check or an answer disagrees · 2 the command or a file is wrong · 3 our own fault · 130 interrupted."""
+    """Done, a check or an answer disagrees, the command or a file is wrong, our own fault, interrupted."""
 
     DONE = 0
     DISAGREES = 1

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from gradcli.problems import MISTAKES, GradError, command, explanation, meaning, syntax
+from gradcli.problems import MISTAKES, GradError, command, explanation
 
 
 def explain(
     code: Annotated[str, typer.Argument(help="A code such as shape-mismatch; none lists them all.")] = "",
 ) -> None:
     """Explain a code that a message bears, with an example."""
-    assert command and meaning and syntax  # importing them registers their mistakes
     if not code:
         width = max(map(len, MISTAKES))
         for known in sorted(MISTAKES):

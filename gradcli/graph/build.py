@@ -1,8 +1,8 @@
 """Building adjoint graphs: what a rule makes when it is given nodes.
 
 The forward graph is what the reader wrote and is never touched.  An adjoint graph is ours, so here
-(and only here) equal nodes are shared and trivial ones dropped: the `softmax(z2)` that a rule asks for is found again as
-the reader's own `p`, and `p - y` prints as `p - y`.
+(and only here) equal nodes are shared and trivial ones dropped: the `softmax(z2)` that a rule asks for is found
+again as the reader's own `p`, and `p - y` prints as `p - y`.
 """
 
 from __future__ import annotations

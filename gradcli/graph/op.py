@@ -13,10 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from gradcli.graph.node import Node
+from typing import Any
 
 Value = Any
 """A float, a NumPy scalar or array — or, inside a rule, a `Node`."""
@@ -31,8 +28,8 @@ ATOM, POSTFIX, POWER, UNARY, PRODUCT, SUM, COMPARISON = 17, 16, 14, 13, 12, 11, 
 class ShapeError(Exception):
     """Operands do not fit: what is needed, what each operand has, and a way out.
 
-    `found` is keyed by operand slot, or by the name of a setting such as `"axis"`.  `{0}` in `needs` and `way_out` stands
-    for the first operand as it was written.
+    `found` is keyed by operand slot, or by the name of a setting such as `"axis"`.  `{0}` in `needs` and `way_out`
+    stands for the first operand as it was written.
     """
 
     def __init__(self, needs: str, found: Mapping[int | str, str] | None = None, way_out: str = "") -> None:

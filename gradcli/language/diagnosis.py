@@ -245,9 +245,7 @@ def _stands_for_a_value(before: Token | None, word: Token, after: Token | None) 
     if word.text not in _NAME_LIKE or before is None or before.text in ("is", "in", "not"):
         return False
     leads = before.text in _BINARY or before.text in (*_SIGNS, *_STARS, "(", "[", ",")
-    return leads and (
-        after is None or after.text in _BINARY or after.text in (*_STARS, "+", "-", ")", "]", ",")
-    )
+    return leads and (after is None or after.text in _BINARY or after.text in (*_STARS, "+", "-", ")", "]", ","))
 
 
 def _side_by_side(word: Token, after: Token) -> bool:

@@ -24,9 +24,7 @@ class Text:
 
     def span_of_bytes(self, line: int, column: int, end_line: int, end_column: int) -> Span:
         """The same for columns as `ast` counts them, in bytes of UTF-8."""
-        return self.span(
-            line, self._characters(line, column), end_line, self._characters(end_line, end_column)
-        )
+        return self.span(line, self._characters(line, column), end_line, self._characters(end_line, end_column))
 
     def _characters(self, line: int, count: int) -> int:
         """How many characters the first `count` bytes of `line` are."""

@@ -117,9 +117,7 @@ class Program:
             return self._indented(first, end, trees)
         return [], self._faults(first, end) or [diagnose(self.text, first, end, trees)]
 
-    def _indented(
-        self, first: int, end: int, error: IndentationError
-    ) -> tuple[list[ast.stmt], list[Problem]]:
+    def _indented(self, first: int, end: int, error: IndentationError) -> tuple[list[ast.stmt], list[Problem]]:
         """The same for lines that are indented for no reason: they are told off, and understood."""
         lines = self.text.lines
         faults = self._faults(first, end)

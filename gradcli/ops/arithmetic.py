@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.graph.dtypes import floating
 from gradcli.graph.node import CONSTANT, Node
-from gradcli.graph.op import POWER, PRODUCT, SUM, UNARY, operator
+from gradcli.graph.op import POWER, PRODUCT, SUM, UNARY, Op, operator
 from gradcli.ops.shapes import broadcast, same
 
 
@@ -140,7 +140,7 @@ multiply = operator(
     doc="The product, entry by entry; each operand receives the upstream gradient times the other one.",
 )
 
-divide = operator(
+divide: Op = operator(
     "divide",
     "a b",
     infix="/",
@@ -159,7 +159,7 @@ divide = operator(
     doc="The quotient a / b; its slopes are 1 / b and -(a / b) / b.",
 )
 
-negative = operator(
+negative: Op = operator(
     "negative",
     "a",
     infix="u-",
@@ -188,7 +188,7 @@ def _power_base_rule(g: Any, y: Any, a: Any, b: Any) -> Any:
     return g * b * power(a, b - 1) if not _is(b, 0) else g * 0
 
 
-power = operator(
+power: Op = operator(
     "power",
     "a b",
     infix="**",
@@ -212,7 +212,7 @@ def _power_log(y: Any, a: Any, b: Any) -> Any:
     return np.where((a == 0) & (b > 0), 0.0, y * np.log(np.where((a == 0) & (b > 0), 1.0, a)))
 
 
-power_log = operator(
+power_log: Op = operator(
     "power_log",
     "y a b",
     shape=broadcast,

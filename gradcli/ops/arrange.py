@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph.op import ATOM, POSTFIX, Setting, Shape, ShapeError, Written, operator, shape_of
+from gradcli.graph.op import ATOM, POSTFIX, Op, Setting, Shape, ShapeError, Written, operator, shape_of
 from gradcli.ops.shapes import axes, lengths, normal_axis, shape_words, whole
 
 
@@ -30,7 +30,7 @@ def _reshaped(x: Shape, shape: Shape) -> Shape:
     return shape
 
 
-reshape = operator(
+reshape: Op = operator(
     "reshape",
     "x",
     spellings=("view",),
@@ -52,9 +52,7 @@ def _order(axes: tuple[int, ...] | None, ndim: int) -> tuple[int, ...]:
         swapped[order[0]], swapped[order[1]] = order[1], order[0]
         return tuple(swapped)
     if sorted(order) != list(range(ndim)):
-        raise ShapeError(
-            f"axes {axes} is not an order of all {ndim} axes", {0: f"{ndim} axes"}, "name every axis once"
-        )
+        raise ShapeError(f"axes {axes} is not an order of all {ndim} axes", {0: f"{ndim} axes"}, "name every axis once")
     return order
 
 
@@ -73,7 +71,7 @@ def _axes_or_none(value: Any) -> Any:
     return (read,) if isinstance(read, int) else read
 
 
-transpose = operator(
+transpose: Op = operator(
     "transpose",
     "x",
     spellings=("permute",),
@@ -146,9 +144,7 @@ def _stack_shape(*shapes: Shape, axis: int = 0) -> Shape:
         raise ShapeError("there is nothing to stack", {}, "give a list with at least one tensor")
     for slot, shape in enumerate(shapes):
         if shape != shapes[0]:
-            raise ShapeError(
-                "stacking needs equal shapes", {0: shape_words(shapes[0]), slot: shape_words(shape)}
-            )
+            raise ShapeError("stacking needs equal shapes", {0: shape_words(shapes[0]), slot: shape_words(shape)})
     at = normal_axis(axis, len(shapes[0]) + 1)
     return (*shapes[0][:at], len(shapes), *shapes[0][at:])
 
@@ -200,7 +196,7 @@ def _indexed(x: Shape, key: tuple[Any, ...]) -> Shape:
             "counting starts at 0",
         )
     try:
-        return np.broadcast_to(np.zeros(()), x)[key].shape
+        return tuple(np.broadcast_to(np.zeros(()), x)[key].shape)
     except IndexError as error:
         raise ShapeError(_index_words(x, key, error), {0: shape_words(x)}, "counting starts at 0") from None
 
@@ -228,7 +224,7 @@ def _part_text(part: Any) -> str:
     return str(part)
 
 
-index = operator(
+index: Op = operator(
     "index",
     "x",
     settings={"key": Setting(index_key, required=True), "text": Setting(str, "")},
@@ -252,7 +248,7 @@ def _put(g: Any, key: tuple[Any, ...], shape: Shape) -> Any:
     return result
 
 
-put = operator(
+put: Op = operator(
     "put",
     "g",
     settings={"key": Setting(index_key, required=True), "shape": Setting(lengths, required=True)},

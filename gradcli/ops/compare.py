@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.graph.dtypes import boolean, promote
 from gradcli.graph.op import COMPARISON, PRODUCT, UNARY, Op, Written, operator
-from gradcli.ops.shapes import broadcast, same
+from gradcli.ops.shapes import broadcast
 
 
 def _comparison(name: str, sign: str, forward: Callable[..., Any], scalar: Callable[..., Any]) -> Op:
@@ -61,7 +61,7 @@ logical_xor = _logical("logical_xor", "^", "a b", 8, np.logical_xor)
 logical_not = _logical("logical_not", "u~", "a", UNARY, np.logical_not)
 
 
-keep = operator(
+keep: Op = operator(
     "keep",
     "g mask",
     shape=broadcast,

@@ -88,7 +88,8 @@ def full(shape: Any, value: Any, *, limits: Limits) -> Any:
 @creator("eye", "identity_matrix")
 def eye(n: Any, m: Any = None, *, limits: Limits) -> Any:
     """The identity matrix."""
-    return np.eye(*limits.allow((whole(n), whole(n if m is None else m))))
+    rows, columns = limits.allow((whole(n), whole(n if m is None else m)))
+    return np.eye(rows, columns)
 
 
 @creator("arange")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph.dtypes import floating
-from gradcli.graph.op import SUM, Written, operator
+from gradcli.graph.op import SUM, Op, Written, operator
 from gradcli.ops.compare import keep
 from gradcli.ops.shapes import same
 
@@ -95,7 +95,7 @@ absolute = operator(
     kink="at 0 every slope from -1 to 1 is allowed; the rule uses 0",
 )
 
-sin = operator(
+sin: Op = operator(
     "sin",
     "x",
     shape=same,
@@ -107,7 +107,7 @@ sin = operator(
     doc="The sine; slope cos(x).",
 )
 
-cos = operator(
+cos: Op = operator(
     "cos",
     "x",
     shape=same,
@@ -119,7 +119,7 @@ cos = operator(
     doc="The cosine; slope -sin(x).",
 )
 
-tanh = operator(
+tanh: Op = operator(
     "tanh",
     "x",
     shape=same,
@@ -142,7 +142,7 @@ def _tanh_slope_scalar(y: float, x: float) -> float:
     return 4 * e / ((1 + e) * (1 + e))
 
 
-tanh_slope = operator(
+tanh_slope: Op = operator(
     "tanh_slope",
     "y x",
     shape=same,
@@ -168,7 +168,7 @@ def _sigmoid_scalar(x: float) -> float:
     return e / (1 + e)
 
 
-sigmoid = operator(
+sigmoid: Op = operator(
     "sigmoid",
     "x",
     spellings=("expit", "σ", "logistic"),
@@ -181,7 +181,7 @@ sigmoid = operator(
     doc="1 / (1 + exp(-x)); slope y * (1 - y).",
 )
 
-sigmoid_rest = operator(
+sigmoid_rest: Op = operator(
     "sigmoid_rest",
     "y x",
     shape=same,

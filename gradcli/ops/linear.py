@@ -29,7 +29,10 @@ def _product_shape(a: Shape, b: Shape) -> Shape:
         which = "the first" if len(b) <= 2 else "the last but one"
         raise ShapeError(
             f"needs the last axis of {{0}} and {which} of {{1}} to be equal",
-            {0: f"{shape_words(a)}, last axis {inner_a}", 1: f"{shape_words(b)}, {which.removeprefix('the ')} axis {inner_b}"},
+            {
+                0: f"{shape_words(a)}, last axis {inner_a}",
+                1: f"{shape_words(b)}, {which.removeprefix('the ')} axis {inner_b}",
+            },
             _transposed_fits(a, b),
         )
     try:
@@ -53,7 +56,8 @@ def _transposed_fits(a: Shape, b: Shape) -> str:
     if len(a) == 1 and len(b) == 1:
         return "an inner product needs equal lengths; outer({0}, {1}) multiplies every pair"
     if len(b) == 1 and len(a) == 2 and b[0] > a[1]:
-        return f"{{1}} has {b[0]} entries, {{0}} expects {a[1]}: did you mean {{1}}[:{a[1]}], or a {{0}} of shape {(a[0], b[0])}?"
+        cut, wider = f"{{1}}[:{a[1]}]", (a[0], b[0])
+        return f"{{1}} has {b[0]} entries, {{0}} expects {a[1]}: did you mean {cut}, or a {{0}} of shape {wider}?"
     return f"{{0}} expects {a[-1]} {'rows' if len(b) > 1 else 'entries'} there"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.graph.dtypes import floating, promote
 from gradcli.graph.node import INPUT, Node
-from gradcli.graph.op import PRODUCT, SUM, Setting, Shape, ShapeError, Written, operator, shape_of
+from gradcli.graph.op import PRODUCT, SUM, Op, Setting, Shape, ShapeError, Written, operator, shape_of
 from gradcli.ops.linear import column
 from gradcli.ops.reduce import stretch, total
 from gradcli.ops.shapes import LAST_AXIS, along, one_of, shape_words, whole
@@ -41,7 +41,7 @@ def _along(x: Any, axis: int) -> Any:
     return total(x) if len(shape_of(x)) == 1 else total(x, axis=axis, keepdims=True)
 
 
-softmax = operator(
+softmax: Op = operator(
     "softmax",
     "x",
     settings=LAST_AXIS,
@@ -149,7 +149,7 @@ cross_entropy = operator(
     **_LOSS,
 )
 
-cross_entropy_of_labels = operator(
+cross_entropy_of_labels: Op = operator(
     "cross_entropy",
     forward=_loss_of_labels,
     vjp=(_labelled_rule, None),
@@ -165,7 +165,7 @@ def _holds_labels(scores: Any, target: Any) -> bool:
     return len(shape_of(target)) < len(shape_of(scores))
 
 
-one_hot = operator(
+one_hot: Op = operator(
     "one_hot",
     "labels",
     settings={"classes": Setting(whole, required=True)},

@@ -161,9 +161,5 @@ def _extreme(name: str, forward: Callable[..., Any], pairwise: Op) -> Op:
     )
 
 
-maximum_over = _extreme(
-    "max", lambda x, axis=None, keepdims=False: np.max(x, axis=axis, keepdims=keepdims), maximum
-)
-minimum_over = _extreme(
-    "min", lambda x, axis=None, keepdims=False: np.min(x, axis=axis, keepdims=keepdims), minimum
-)
+maximum_over = _extreme("max", lambda x, axis=None, keepdims=False: np.max(x, axis=axis, keepdims=keepdims), maximum)
+minimum_over = _extreme("min", lambda x, axis=None, keepdims=False: np.min(x, axis=axis, keepdims=keepdims), minimum)

@@ -40,15 +40,13 @@ def broadcast(*shapes: Shape, **_: Any) -> Shape:
 
 
 def _no_broadcast(shapes: Sequence[Shape], a: int, b: int, axis: int) -> ShapeError:
-    found = {s: f"{shape_words(shapes[s])}, axis {axis} has {shapes[s][axis]}" for s in (a, b)}
+    found: dict[int | str, str] = {s: f"{shape_words(shapes[s])}, axis {axis} has {shapes[s][axis]}" for s in (a, b)}
     way_out = ""
     short, long = sorted((a, b), key=lambda s: len(shapes[s]))
     rows = shapes[long][0] if shapes[long] else 0
     if len(shapes[short]) == 1 and shapes[short][0] == rows:
         way_out = f"one number a row is a column: reshape({{{short}}}, ({rows}, 1))"
-    return ShapeError(
-        "needs axes that are equal, or one of them 1, counted from the last", found, way_out
-    )
+    return ShapeError("needs axes that are equal, or one of them 1, counted from the last", found, way_out)
 
 
 def normal_axis(axis: int, ndim: int) -> int:
@@ -84,9 +82,7 @@ def reduced(shape: Shape, axis: Axes = None, keepdims: bool = False, **_: Any) -
 def reduced_nonempty(shape: Shape, axis: Axes = None, keepdims: bool = False, **_: Any) -> Shape:
     """As `reduced`, for reductions that have no value over nothing."""
     if any(shape[a] == 0 for a in normal_axes(axis, len(shape))):
-        raise ShapeError(
-            "there is nothing to reduce", {0: shape_words(shape)}, "an axis of length 0 has no such value"
-        )
+        raise ShapeError("there is nothing to reduce", {0: shape_words(shape)}, "an axis of length 0 has no such value")
     return reduced(shape, axis, keepdims)
 
 

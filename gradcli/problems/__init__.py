@@ -12,3 +12,8 @@ from gradcli.problems.core import (
 )
 
 __all__ = ["MISTAKES", "GradError", "Label", "Problem", "Source", "Span", "explanation", "mistake"]
+
+# importing the modules registers their mistakes
+from gradcli.problems import command, meaning, syntax
+
+__all__ += ["command", "meaning", "syntax"]

@@ -53,9 +53,7 @@ def unknown_function(span: Span, name: str, known: Iterable[str]) -> Problem:
         y = x / (1 + abs(x))    # the same thing
     """
     way_out = did_you_mean(name, known, "write it out with the operators there are: + - * / ** @ exp log …")
-    return Problem(
-        "unknown-function", f"there is no function `{name}`", (Label(span, "unknown"),), help=way_out
-    )
+    return Problem("unknown-function", f"there is no function `{name}`", (Label(span, "unknown"),), help=way_out)
 
 
 @mistake("unknown-attribute")
@@ -155,9 +153,7 @@ def wrong_argument(span: Span, what: str, expected: str, found: str, way_out: st
 
     Axes, indices, shapes and labels are whole numbers; `keepdims` is True or False.
     """
-    return Problem(
-        "wrong-argument", f"{what} must be {expected}", (Label(span, f"found {found}"),), help=way_out
-    )
+    return Problem("wrong-argument", f"{what} must be {expected}", (Label(span, f"found {found}"),), help=way_out)
 
 
 @mistake("wrong-kind")
@@ -205,9 +201,7 @@ def cannot_assign(span: Span, what: str, way_out: str) -> Problem:
     Each line defines a name.  A part of a tensor cannot be overwritten: the graph would no longer
     know which value a gradient belongs to.  Build a new tensor instead, with `where`, `stack` or `concat`.
     """
-    return Problem(
-        "cannot-assign", f"{what} cannot be assigned to", (Label(span, "not a name"),), help=way_out
-    )
+    return Problem("cannot-assign", f"{what} cannot be assigned to", (Label(span, "not a name"),), help=way_out)
 
 
 @mistake("not-yet-read")

@@ -208,9 +208,7 @@ def _joined(cells: Sequence[Sequence[str]], widths: Sequence[int]) -> Iterator[s
 
 def _row_lines(columns: Sequence[Column], widths: Sequence[int], rows: Iterable[_Row]) -> Iterator[str]:
     aligns = [column.align for column in columns]
-    fields = [
-        f"{{:{'>' if align == 'right' else '<'}{width}}}" for align, width in zip(aligns, widths, strict=True)
-    ]
+    fields = [f"{{:{'>' if align == 'right' else '<'}{width}}}" for align, width in zip(aligns, widths, strict=True)]
     template = INDENT + GAP.join(fields)
     for row in rows:
         text = "".join(row)

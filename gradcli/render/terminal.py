@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -51,7 +51,7 @@ class _Printer:
         """The title, the sections asked for, and the notes."""
         self.console.print(self.title(), soft_wrap=True)
         every = set(self.style.sections) == set(SECTIONS)
-        tables = {
+        tables: dict[str, Callable[[], Table]] = {
             "values": self.forward_values,
             "order": self.reverse_order,
             "gradients": self.gradients,
@@ -78,11 +78,7 @@ class _Printer:
 
     def number(self, value: Any) -> str:
         """A scalar, or a tensor on one line."""
-        return (
-            tensor(value, self.style.digits)
-            if getattr(value, "shape", ())
-            else number(value, self.style.digits)
-        )
+        return tensor(value, self.style.digits) if getattr(value, "shape", ()) else number(value, self.style.digits)
 
     def cell(self, value: Any) -> str:
         """A value in a cell: small tensors whole, large ones as shape, range and norm."""
@@ -256,9 +252,7 @@ class _Printer:
         written = f"{c.local_formula} = {local}" if c.local_formula else local
         missing = c.expected - len(c.arrived)
         total = (
-            f"({self._sum(c)}, {_count(missing)} more to come)"
-            if missing
-            else f"{self.of(c.operand)} = {self._sum(c)}"
+            f"({self._sum(c)}, {_count(missing)} more to come)" if missing else f"{self.of(c.operand)} = {self._sum(c)}"
         )
         return [(c.operand, written, self.number(c.value), total)]
 
@@ -269,7 +263,7 @@ class _Printer:
         missing = c.expected - len(c.arrived)
         equals = f"{gradient} = " if c.expected == 1 else ""
         count = "" if c.expected == 1 else f"\n({len(c.arrived)} of {c.expected} for {gradient})"
-        rows = []
+        rows: list[tuple[str, ...]] = []
         if c.summed_over:
             node = self.report.by_name[step.node]
             rule = self.report.unsummed_rule(node, c.slot)
@@ -286,11 +280,7 @@ class _Printer:
         times = 1
         for axis in c.summed_over:
             times *= node.shape[axis]
-        axes = (
-            f"axis {c.summed_over[0]}"
-            if len(c.summed_over) == 1
-            else f"axes {', '.join(map(str, c.summed_over))}"
-        )
+        axes = f"axis {c.summed_over[0]}" if len(c.summed_over) == 1 else f"axes {', '.join(map(str, c.summed_over))}"
         return f"its sum over {axes}, because {c.operand} was repeated {times} times by broadcasting"
 
     def _sum(self, c: Contribution) -> str:
@@ -303,9 +293,7 @@ class _Printer:
         if len(c.arrived) > 6:
             return f"sum of {len(c.arrived)} = {total}"
         parts = [self.number(v) for v in c.arrived]
-        return (
-            f"{' + '.join([parts[0], *(f'({p})' if p.startswith('-') else p for p in parts[1:])])} = {total}"
-        )
+        return f"{' + '.join([parts[0], *(f'({p})' if p.startswith('-') else p for p in parts[1:])])} = {total}"
 
     # Results --------------------------------------------------------------------------------------
 

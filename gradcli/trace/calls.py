@@ -16,9 +16,9 @@ import numpy as np
 from gradcli.graph import Node, Op
 from gradcli.graph.op import REGISTRY
 from gradcli.ops.create import CREATORS, TooLarge
-from gradcli.ops.pass_on import dtype_name
+from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
 from gradcli.problems import GradError, meaning
-from gradcli.trace.expressions import _READERS, Expressions, Input, Module
+from gradcli.trace.expressions import READERS, Expressions, Input, Module
 from gradcli.trace.vocabulary import DTYPES, WRAPPERS
 
 ALIASES = {"dim": "axis", "keepdim": "keepdims", "dims": "axes", "input": "x", "other": "b"}
@@ -83,9 +83,7 @@ def _method(reader: Expressions, node: ast.Call, function: ast.Attribute, base: 
         return METHODS[function.attr](reader, call)
     op = REGISTRY.get(function.attr)
     if op is None:
-        raise GradError(
-            meaning.unknown_attribute(_attribute_span(reader, function), function.attr, known_functions())
-        )
+        raise GradError(meaning.unknown_attribute(_attribute_span(reader, function), function.attr, known_functions()))
     return _operate(reader, op, call)
 
 
@@ -106,9 +104,7 @@ def _arguments(reader: Expressions, node: ast.Call, name: str) -> Call:
     for keyword in node.keywords:
         if keyword.arg is None:
             raise GradError(
-                meaning.not_in_language(
-                    reader.span(keyword.value), "`**` in a call", "write the arguments out"
-                )
+                meaning.not_in_language(reader.span(keyword.value), "`**` in a call", "write the arguments out")
             )
         if keyword.arg in call.keywords:
             raise GradError(
@@ -161,9 +157,7 @@ def _operand_values(op: Op, call: Call) -> list[Any]:
 
 
 def _require_labels(reader: Expressions, operand: Node, place: ast.AST) -> None:
-    whole = operand.number in reader.whole or (
-        operand.leaf and bool(np.all(np.trunc(operand.data) == operand.data))
-    )
+    whole = operand.number in reader.whole or (operand.leaf and bool(np.all(np.trunc(operand.data) == operand.data)))
     if not whole:
         raise GradError(
             meaning.wrong_argument(
@@ -191,13 +185,9 @@ def _bind(reader: Expressions, op: Op, call: Call) -> _Bound:
     for word, argument in call.keywords.items():
         name = word if word in names else ALIASES.get(word, word)
         if name not in names:
-            raise GradError(
-                meaning.unknown_argument(reader.span(argument[1]), call.name, word, names, usage(op))
-            )
+            raise GradError(meaning.unknown_argument(reader.span(argument[1]), call.name, word, names, usage(op)))
         if name in given:
-            raise GradError(
-                meaning.argument_count(reader.span(argument[1]), call.name, f"`{name}` once", 2, usage(op))
-            )
+            raise GradError(meaning.argument_count(reader.span(argument[1]), call.name, f"`{name}` once", 2, usage(op)))
         given[name] = argument
     required = [*op.operands, *(n for n, s in op.settings.items() if s.required)]
     if any(name not in given for name in required):
@@ -246,9 +236,7 @@ def _variadic(reader: Expressions, op: Op, call: Call) -> _Bound:
     rest = Call(call.place, call.name, call.values[1:], call.places[1:], dict(call.keywords))
     rest.keywords.pop("tensors", None)
     place = call.places[0] if call.places else call.place
-    settings_only = Op(
-        name=op.name, operands=(), shape=tuple, forward=op.forward, vjp=None, settings=op.settings
-    )
+    settings_only = Op(name=op.name, operands=(), shape=tuple, forward=op.forward, vjp=None, settings=op.settings)
     _, _, settings, setting_places = _bind(reader, settings_only, rest)
     elements = place.elts if isinstance(place, (ast.List, ast.Tuple)) else [place] * len(listed)
     return list(listed), list(elements), settings, setting_places
@@ -281,9 +269,7 @@ def _create(reader: Expressions, call: Call) -> Any:
     except ValueError as error:
         found = ", ".join(reader.text(p) for p in call.places)
         raise GradError(
-            meaning.wrong_argument(
-                reader.span(call.place), f"`{call.name}`", f"given {error}", found or "nothing"
-            )
+            meaning.wrong_argument(reader.span(call.place), f"`{call.name}`", f"given {error}", found or "nothing")
         ) from None
     return made if dtype is None else made.astype(_dtype(reader, *dtype))
 
@@ -306,9 +292,7 @@ def _creator_problem(reader: Expressions, call: Call, parameters: Any) -> Any:
     for word, (_, place) in call.keywords.items():
         if word not in names:
             return meaning.unknown_argument(reader.span(place), call.name, word, names, use)
-    return meaning.argument_count(
-        reader.span(call.place), call.name, "other arguments", len(call.values), use
-    )
+    return meaning.argument_count(reader.span(call.place), call.name, "other arguments", len(call.values), use)
 
 
 def _wrapped(reader: Expressions, call: Call) -> Any:
@@ -324,15 +308,13 @@ def _wrapped(reader: Expressions, call: Call) -> Any:
     for word, (_, at) in call.keywords.items():
         if word != "dtype" and word not in IGNORED:
             known = ["dtype", *sorted(IGNORED)]
-            raise GradError(
-                meaning.unknown_argument(reader.span(at), call.name, word, known, f"{call.name}([1, 2])")
-            )
+            raise GradError(meaning.unknown_argument(reader.span(at), call.name, word, known, f"{call.name}([1, 2])"))
     fixed = call.keywords.get("requires_grad", (True,))[0] is False
     precision = _dtype(reader, *dtype) if dtype else ""
     if type(value) is Node or reader.holds_nodes(value):
         node = reader.operand(value, place)
         if precision and precision != node.dtype:
-            return reader.apply(REGISTRY["astype"], (node,), {"dtype": precision}, call.place, (place,))
+            return reader.apply(cast, (node,), {"dtype": precision}, call.place, (place,))
         return node
     if isinstance(value, Input):
         return value
@@ -348,24 +330,20 @@ def _dtype(reader: Expressions, value: Any, place: ast.AST) -> str:
     try:
         return dtype_name(word)
     except ValueError as error:
-        raise GradError(
-            meaning.wrong_argument(reader.span(place), "a dtype", str(error), str(word))
-        ) from None
+        raise GradError(meaning.wrong_argument(reader.span(place), "a dtype", str(error), str(word))) from None
 
 
 def _const(reader: Expressions, call: Call) -> Any:
     if len(call.values) != 1:
         raise GradError(
-            meaning.argument_count(
-                reader.span(call.place), "const", "1 argument", len(call.values), "const([1, 2])"
-            )
+            meaning.argument_count(reader.span(call.place), "const", "1 argument", len(call.values), "const([1, 2])")
         )
     value = call.values[0]
     if isinstance(value, Input):
         return Input(value.value, differentiable=False)
     if type(value) is Node or reader.holds_nodes(value):
         node = reader.operand(value, call.places[0])
-        return reader.apply(REGISTRY["detach"], (node,), None, call.place, call.places)
+        return reader.apply(stop_gradient, (node,), None, call.place, call.places)
     return Input(value, differentiable=False)
 
 
@@ -411,9 +389,7 @@ def _size(reader: Expressions, call: Call) -> Any:
             return base.shape[axis]
     if type(base) is Node and len(call.values) == 1:
         return base.shape
-    raise GradError(
-        meaning.wrong_argument(reader.span(call.place), "the argument of `size`", "an axis", "another")
-    )
+    raise GradError(meaning.wrong_argument(reader.span(call.place), "the argument of `size`", "an axis", "another"))
 
 
 SPECIAL: dict[str, Callable[[Expressions, Call], Any]] = {
@@ -432,8 +408,8 @@ METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
     "requires_grad_": _item,
     "size": _size,
     "dim": lambda reader, call: call.values[0].ndim,
-    "numpy": lambda reader, call: _operate(reader, REGISTRY["detach"], call),
+    "numpy": lambda reader, call: _operate(reader, stop_gradient, call),
 }
 """Methods of tensors that are no operators."""
 
-_READERS[ast.Call] = read_call
+READERS[ast.Call] = read_call

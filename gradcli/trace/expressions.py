@@ -18,13 +18,12 @@ import numpy as np
 
 from gradcli.evaluate import value_of
 from gradcli.graph import INPUT, Graph, Node, Op, ShapeError
-from gradcli.graph.op import INFIX, REGISTRY
+from gradcli.graph.op import INFIX
 from gradcli.language import Part, Program
-from gradcli.ops.arrange import index, index_key, stack, transpose
-from gradcli.ops.compare import logical_and
-from gradcli.ops.create import CREATORS, Limits
+from gradcli.ops.arrange import stack
+from gradcli.ops.create import Limits
 from gradcli.problems import GradError, Problem, Span, meaning
-from gradcli.trace.vocabulary import BINARY, CONSTANTS, LEFT_OUT, MODULES, NOT_YET, OTHER_CONSTANTS
+from gradcli.trace.vocabulary import CONSTANTS, LEFT_OUT, MODULES, NOT_YET
 
 HUGE = 1 << 53
 """Whole numbers from here on are held as floats."""
@@ -46,6 +45,10 @@ _PLAIN: dict[str, Callable[[Any, Any], Any]] = {
     "&": py.and_,
     "|": py.or_,
 }
+
+
+READERS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {}
+"""For every kind of expression the function that reads it: see `readers` and `calls`."""
 
 
 class Silent(Exception):
@@ -118,7 +121,7 @@ class Expressions:
 
     def value(self, node: ast.AST) -> Any:
         """The value of an expression: a node, or something plain."""
-        reader = _READERS.get(type(node))
+        reader = READERS.get(type(node))
         if reader is None:
             raise GradError(self.refusal(node))
         return reader(self, node)
@@ -191,12 +194,10 @@ class Expressions:
 
     def _list_shape(self, value: Any, place: ast.AST, depth: int = 0) -> tuple[int, ...]:
         if isinstance(value, np.ndarray):
-            return value.shape
+            return tuple(map(int, value.shape))
         if not isinstance(value, (list, tuple)):
             return ()
-        elements = (
-            place.elts if isinstance(place, (ast.List, ast.Tuple)) and len(place.elts) == len(value) else None
-        )
+        elements = place.elts if isinstance(place, (ast.List, ast.Tuple)) and len(place.elts) == len(value) else None
         shapes = []
         for i, v in enumerate(value):
             here = elements[i] if elements else place
@@ -287,17 +288,13 @@ class Expressions:
         op = INFIX.get(sign)
         if op is None:
             raise GradError(
-                meaning.not_in_language(
-                    self.span(place), f"`{sign}` between tensors", "use + - * / ** @ or a function"
-                )
+                meaning.not_in_language(self.span(place), f"`{sign}` between tensors", "use + - * / ** @ or a function")
             )
         kinds = op.operand_kinds or ("number", "number")
         operands = (self.operand(left, sides[0], kinds[0]), self.operand(right, sides[1], kinds[1]))
         if sign in "-&|^" and operands[0].dtype == operands[1].dtype == "bool" and sign == "-":
             raise GradError(
-                meaning.wrong_kind(
-                    self.span(place), "masks cannot be subtracted", "both are masks", "use `a & ~b`"
-                )
+                meaning.wrong_kind(self.span(place), "masks cannot be subtracted", "both are masks", "use `a & ~b`")
             )
         if sign in "&|^":
             self._masks(operands, sides, sign)
@@ -317,9 +314,9 @@ class Expressions:
 
     def _plain_binary(self, sign: str, left: Any, right: Any, place: ast.AST) -> Any:
         try:
-            if sign == "**" and isinstance(left, int) and isinstance(right, int) and right > 0:
-                if left.bit_length() * right > 1100:
-                    raise OverflowError
+            whole = sign == "**" and isinstance(left, int) and isinstance(right, int)
+            if whole and left.bit_length() * right > 1100:
+                raise OverflowError
             result = _PLAIN[sign](left, right)
         except ZeroDivisionError:
             raise GradError(meaning.division_by_zero(self.span(place))) from None
@@ -338,16 +335,12 @@ class Expressions:
                     "a negative base needs a whole exponent",
                 )
             )
-        too_large = (
-            isinstance(result, float) and math.isinf(result) and math.isfinite(left) and math.isfinite(right)
-        )
+        too_large = isinstance(result, float) and math.isinf(result) and math.isfinite(left) and math.isfinite(right)
         if too_large or (isinstance(result, int) and result.bit_length() > 1023):
             raise GradError(meaning.number_too_large(self.span(place), self.text(place)))
         return result
 
-    def _plain_arrays(
-        self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]
-    ) -> Any:
+    def _plain_arrays(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
         """Arithmetic of literal lists is NumPy's: `2 * [1, 2]` is [2, 4]."""
         op = INFIX.get(sign)
         values = [v if isinstance(v, (int, float, np.ndarray)) else None for v in (left, right)]
@@ -385,203 +378,3 @@ def _entries(value: Any) -> Iterator[Any]:
 
 def _rows(shape: tuple[int, ...]) -> str:
     return f"a row of {shape[0]}" if len(shape) == 1 else f"shape {shape}" if shape else "a number"
-
-
-# One reader per kind of expression ---------------------------------------------------------------
-
-
-def _constant(self: Expressions, node: ast.Constant) -> Any:
-    value = node.value
-    if type(value) is float or type(value) is int:
-        if (value if type(value) is float else float("inf") if value.bit_length() > 1023 else 0) == math.inf:
-            raise GradError(meaning.number_too_large(self.span(node), "this number"))
-        return value
-    if value is None or value is Ellipsis or isinstance(value, (bool, str)):
-        return value
-    what = "a complex number" if isinstance(value, complex) else "bytes"
-    raise GradError(
-        meaning.wrong_kind(
-            self.span(node), "formulas are about real numbers", f"this is {what}", "write a real number"
-        )
-    )
-
-
-def _name(self: Expressions, node: ast.Name) -> Any:
-    name = node.id
-    value = self.names.get(name, self)
-    if value is not self:
-        if value is Poison:
-            raise Silent
-        return value
-    if name in CONSTANTS:
-        return CONSTANTS[name]
-    if name in self.modules:
-        return Module(name)
-    if name in REGISTRY or name in CREATORS:
-        raise GradError(meaning.function_as_value(self.span(node), name))
-    raise GradError(self.unknown(node, name))
-
-
-def _binary(self: Expressions, node: ast.BinOp) -> Any:
-    spine = [node]  # a long sum leans to the left: walk down it instead of recursing
-    while type(spine[-1].left) is ast.BinOp:
-        spine.append(spine[-1].left)
-    value = self.value(spine[-1].left)
-    for each in reversed(spine):
-        right = self.value(each.right)
-        value = self.binary(BINARY[type(each.op)], value, right, each, (each.left, each.right))
-    return value
-
-
-def _unary(self: Expressions, node: ast.UnaryOp) -> Any:
-    value = self.value(node.operand)
-    sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}[type(node.op)]
-    if sign == "not":
-        if isinstance(value, bool):
-            return not value
-        raise GradError(meaning.not_in_language(self.span(node), "`not` of a tensor", "use `~mask`"))
-    if isinstance(value, (int, float)) and sign != "~":
-        return -value if sign == "-" else value
-    if isinstance(value, (list, tuple)) and not self.holds_nodes(value):
-        value = self.array(value, node.operand)
-    if isinstance(value, np.ndarray) and sign != "~":
-        return -value if sign == "-" else value
-    op = INFIX.get("u" + sign)
-    operand = self.operand(value, node.operand, "mask" if sign == "~" else "number")
-    if op is None:  # a plus sign changes nothing
-        return operand
-    if sign == "~":
-        self._masks([operand], [node.operand], sign)
-    elif operand.dtype == "bool":
-        raise GradError(
-            meaning.wrong_kind(
-                self.span(node), "a mask has no negative", "this is a mask", "use `~mask` or `1 - mask`"
-            )
-        )
-    return self.apply(op, (operand,), None, node, (node.operand,))
-
-
-def _compare(self: Expressions, node: ast.Compare) -> Any:
-    left, place, result = self.value(node.left), node.left, None
-    for sign_node, right_node in zip(node.ops, node.comparators, strict=True):
-        sign = BINARY.get(type(sign_node))
-        if sign is None:
-            raise GradError(
-                meaning.not_in_language(self.span(node), "`in` and `is`", "compare with < <= > >= == !=")
-            )
-        right = self.value(right_node)
-        part = self.binary(sign, left, right, node, (place, right_node))
-        if result is None:
-            result = part
-        elif isinstance(result, bool) and isinstance(part, bool):
-            result = result and part
-        else:
-            both = (self.operand(result, node), self.operand(part, node))
-            result = self.apply(logical_and, both, None, node, (node, node))
-        left, place = right, right_node
-    return result
-
-
-def _boolean(self: Expressions, node: ast.BoolOp) -> Any:
-    values = [self.value(v) for v in node.values]
-    if all(isinstance(v, (bool, int, float)) for v in values):
-        return all(values) if isinstance(node.op, ast.And) else any(values)
-    sign = "&" if isinstance(node.op, ast.And) else "|"
-    word = "and" if sign == "&" else "or"
-    raise GradError(
-        meaning.not_in_language(
-            self.span(node), f"`{word}` between tensors", f"use `{sign}`, as in `(a > 0) {sign} (b > 0)`"
-        )
-    )
-
-
-def _list(self: Expressions, node: ast.List) -> Any:
-    return [self.value(v) for v in node.elts]
-
-
-def _tuple(self: Expressions, node: ast.Tuple) -> Any:
-    return tuple([self.value(v) for v in node.elts])
-
-
-def _slice(self: Expressions, node: ast.Slice) -> Any:
-    return slice(
-        *[None if part is None else self.value(part) for part in (node.lower, node.upper, node.step)]
-    )
-
-
-def _subscript(self: Expressions, node: ast.Subscript) -> Any:
-    base = self.value(node.value)
-    key = self.value(node.slice)
-    if isinstance(base, Module) or isinstance(base, str) or base is None:
-        raise GradError(self.no_number(base, node.value))
-    if isinstance(base, (int, float)):
-        base = self.operand(base, node.value)
-    try:
-        parts = index_key(self.plain(key))
-    except ValueError as error:
-        raise GradError(
-            meaning.wrong_argument(self.span(node.slice), "an index", str(error), self.found(key))
-        ) from None
-    if (
-        isinstance(base, tuple)
-        and len(parts) == 1
-        and type(parts[0]) is int
-        and -len(base) <= parts[0] < len(base)
-    ):
-        return base[parts[0]]
-    named = any(isinstance(n, ast.Name) for n in ast.walk(node.slice))
-    settings: dict[str, Any] = {"key": parts}
-    if named:
-        settings["text"] = self.text(node.slice)
-    operand = self.operand(base, node.value)
-    return self.apply(index, (operand,), settings, node, (node.value,), {"key": node.slice})
-
-
-def _attribute(self: Expressions, node: ast.Attribute) -> Any:
-    base = self.value(node.value)
-    name = node.attr
-    if isinstance(base, Module):
-        if name in CONSTANTS:
-            return CONSTANTS[name]
-        if name in OTHER_CONSTANTS:
-            return OTHER_CONSTANTS[name]
-        return Module(f"{base.path}.{name}")
-    if isinstance(base, (list, tuple, np.ndarray, int, float)) and not isinstance(base, bool):
-        base = self.operand(base, node.value)
-    if type(base) is not Node:
-        raise GradError(self.no_number(base, node.value))
-    if name in ("T", "mT"):
-        axes = None
-        if name == "mT" and base.ndim != 2:
-            axes = (*range(base.ndim - 2), base.ndim - 1, base.ndim - 2)
-        return self.apply(
-            transpose,
-            (self.operand(base, node.value),),
-            {"axes": axes} if axes else None,
-            node,
-            (node.value,),
-        )
-    if name == "shape":
-        return base.shape
-    if name in ("ndim", "size"):
-        return base.ndim if name == "ndim" else math.prod(base.shape)
-    if name == "data":
-        return self.apply(REGISTRY["detach"], (self.operand(base, node.value),), None, node, (node.value,))
-    raise GradError(
-        meaning.unknown_attribute(self.span(node), name, ["T", "mT", "shape", "ndim", "size", *REGISTRY])
-    )
-
-
-_READERS: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.BinOp: _binary,
-    ast.UnaryOp: _unary,
-    ast.Compare: _compare,
-    ast.BoolOp: _boolean,
-    ast.List: _list,
-    ast.Tuple: _tuple,
-    ast.Slice: _slice,
-    ast.Subscript: _subscript,
-    ast.Attribute: _attribute,
-}

@@ -22,9 +22,10 @@ from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import REGISTRY
 from gradcli.language import Part, Program
 from gradcli.ops.create import Limits
+from gradcli.ops.pass_on import identity
 from gradcli.problems import GradError, Problem, meaning
 from gradcli.problems.syntax import too_deep
-import gradcli.trace.calls  # noqa: F401  (teaches expressions to read calls)
+from gradcli.trace import calls, readers  # noqa: F401  (they teach expressions to be read)
 from gradcli.trace.expressions import Expressions, Input, Module, Poison, Silent
 from gradcli.trace.traced import Claim, Traced
 from gradcli.trace.vocabulary import BINARY, LIBRARIES, PASSED_OVER
@@ -119,11 +120,12 @@ class Interpreter(Expressions):
 
     def _named_node(self, name: str, value: Any, place: ast.AST) -> Node:
         if type(value) is Node:
-            if value.name or value.op is CONSTANT:  # `y = x`: the same number under another name
-                value = self.apply(REGISTRY["identity"], (self.operand(value, place),), None, place, (place,))
-            value.name = name
-            value.differentiable = value.dtype in FLOATS
-            return value
+            node: Node = value
+            if node.name or node.op is CONSTANT:  # `y = x`: the same number under another name
+                node = self.apply(identity, (self.operand(node, place),), None, place, (place,))
+            node.name = name
+            node.differentiable = node.dtype in FLOATS
+            return node
         if self.holds_nodes(value):
             node = self.tensor(value, place)
             node.name, node.differentiable = name, node.dtype in FLOATS
@@ -220,9 +222,7 @@ class Interpreter(Expressions):
 def _is_shape(value: Any, place: ast.AST) -> bool:
     """Whether a tuple is one that the language itself made: `s = x.shape`."""
     return (
-        isinstance(value, tuple)
-        and not isinstance(place, (ast.Tuple, ast.List))
-        and all(type(v) is int for v in value)
+        isinstance(value, tuple) and not isinstance(place, (ast.Tuple, ast.List)) and all(type(v) is int for v in value)
     )
 
 
@@ -260,9 +260,7 @@ def _is_bookkeeping(statement: ast.Assign) -> bool:
 
 def _annotated(self: Interpreter, statement: ast.AnnAssign) -> None:
     if statement.value is None:
-        raise GradError(
-            meaning.not_in_language(self.span(statement), "a name without a value", "write `name = value`")
-        )
+        raise GradError(meaning.not_in_language(self.span(statement), "a name without a value", "write `name = value`"))
     self.define(statement.target, self.value(statement.value), statement.value)
 
 
@@ -326,16 +324,12 @@ def _backward(self: Interpreter, node: ast.Call) -> None:
     usage = "L.backward() or c.backward(dc)"
     if not 1 <= len(arguments) <= 2:
         raise GradError(
-            meaning.argument_count(
-                self.span(node), "backward", "a node and perhaps its seed", len(arguments), usage
-            )
+            meaning.argument_count(self.span(node), "backward", "a node and perhaps its seed", len(arguments), usage)
         )
     output = self.value(arguments[0])
     if type(output) is not Node:
         raise GradError(
-            meaning.wrong_argument(
-                self.span(arguments[0]), "what `backward` starts from", "a node", self.found(output)
-            )
+            meaning.wrong_argument(self.span(arguments[0]), "what `backward` starts from", "a node", self.found(output))
         )
     if self.result.output is not None:
         raise GradError(

@@ -32,9 +32,7 @@ CONSTANTS = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "tau"
 OTHER_CONSTANTS: dict[str, object] = {"newaxis": None, "Inf": math.inf, "infty": math.inf, "NaN": math.nan}
 """Further names that modules have."""
 
-DTYPES = frozenset(
-    {"float64", "float32", "float16", "double", "half", "single", "int64", "int32", "long", "bool"}
-)
+DTYPES = frozenset({"float64", "float32", "float16", "double", "half", "single", "int64", "int32", "long", "bool"})
 """Precisions, as names of a module or as functions: `torch.float32`, `float32([...])`."""
 
 WRAPPERS = frozenset(
