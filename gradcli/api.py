@@ -13,6 +13,7 @@ import gradcli.ops  # noqa: F401  (fills the registry)
 from gradcli.differentiate import sweep
 from gradcli.evaluate import CannotEvaluate, Values, evaluate
 from gradcli.graph import CONSTANT, INPUT, Node, backward_order
+from gradcli.graph.collector import paused_collector
 from gradcli.graph.dtypes import FLOATS
 from gradcli.language import read
 from gradcli.ops.create import MAX_ELEMENTS, Limits
@@ -45,8 +46,12 @@ def derive(
     >>> report.gradient("x")
     3.0
     """
-    traced = read_graph(text_or_path, dtype=dtype, max_elements=max_elements)
-    upstream = dict(upstream or {})
+    with paused_collector():
+        traced = read_graph(text_or_path, dtype=dtype, max_elements=max_elements)
+        return _derived(traced, of, wrt, dict(upstream or {}))
+
+
+def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mapping[str, Any]) -> Report:
     output = _output(traced, of or (next(iter(upstream)) if len(upstream) == 1 else None))
     for name in upstream:
         if name != output.name:

@@ -65,17 +65,24 @@ def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -
             y = values[node.number]
             arguments = [values[o.number] for o in operands]
             contributions = []
+            op = node.op
+            quick = plain and op.scalar is not None and not node.shape
             for slot, operand in enumerate(operands):
                 number = operand.number
-                if not reached[number] or not operand.differentiable:
+                if not reached[number] or not op.passes(slot):
                     continue
-                if node.op.passes(slot):
+                if quick:
+                    try:
+                        c = op.vjp[slot](g, y, *arguments)  # type: ignore[index, misc]
+                    except (ArithmeticError, ValueError):
+                        c = contribution(node, slot, g, y, arguments)
+                else:
                     c = contribution(node, slot, g, y, arguments)
                     if not plain:
                         c = np.asarray(c, dtype=operand.dtype)[()]
-                    contributions.append(c)
-                    so_far = gradients[number]
-                    gradients[number] = c if so_far is None else so_far + c
+                contributions.append(c)
+                so_far = gradients[number]
+                gradients[number] = c if so_far is None else so_far + c
             sent.append(contributions)
     return Sweep(order, gradients, sent, reached)
 

@@ -32,6 +32,10 @@ FORMULA_OPERATIONS = 24
 """A closed formula of more operations than this is written with the gradients before it instead."""
 FORMULA_LENGTH = 60
 """And so is one of more characters than this."""
+FEW_CONSUMERS = 6
+"""A sum of more contributions than this is not written out."""
+ADJOINT_NODES = 10_000
+"""The adjoint of a larger graph is not built only to be printed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,36 +213,42 @@ class Report:
         """The names of the nodes in the order of the sweep."""
         return [n.name for n in self.order_nodes]
 
-    @cached_property
-    def _consumers(self) -> dict[int, list[int]]:
-        """For every node of the sweep, the steps (from 0) of those that send it contributions, in order."""
-        consumers: dict[int, list[int]] = {n.number: [] for n in self.order_nodes}
+    def consumers(self, numbers: Iterable[int]) -> dict[int, list[int]]:
+        """For each of these nodes, the steps (from 0) of those that send it contributions, in order; one an edge."""
+        found: dict[int, list[int]] = {number: [] for number in numbers}
         for step, node in enumerate(self.order_nodes):
-            for slot in self.sweep.slots(node):
-                consumers[node.operands[slot].number].append(step)
-        return consumers
+            for slot, operand in enumerate(node.operands):
+                steps = found.get(operand.number)
+                if steps is not None and self.sweep.reached[operand.number] and node.op.passes(slot):
+                    steps.append(step)
+        return found
 
-    def visit(self, step: int) -> Visit:
-        """The step of the order, counted from 0."""
-        node = self.order_nodes[step]
-        consumers = self._consumers
+    def visits(self, wanted: Iterable[int]) -> Iterator[Visit]:
+        """These steps of the order, counted from 0."""
+        chosen = list(wanted)
+        nodes = [self.order_nodes[k] for k in chosen]
+        watched = {n.number for n in nodes} | {o.number for n in nodes for o in n.operands}
+        consumers = self.consumers(watched)
+        for step, node in zip(chosen, nodes, strict=True):
+            yield self._visit(step, node, consumers)
+
+    def _visit(self, step: int, node: Node, consumers: dict[int, list[int]]) -> Visit:
         ready, waiting = [], []
         for operand in dict.fromkeys(node.operands[s] for s in self.sweep.slots(node)):
-            later = list(dict.fromkeys(s for s in consumers[operand.number] if s > step))
+            later = dict.fromkeys(s for s in consumers[operand.number] if s > step)
             if later:
                 waiting.append((operand.name, tuple(self.order_nodes[s].name for s in later)))
             else:
-                ready.append(operand.name)
-        because = tuple(dict.fromkeys(self.order_nodes[s].name for s in consumers[node.number]))
-        ready.sort(key=self._place)
-        return Visit(step + 1, node.name, node.op is INPUT, because, tuple(ready), tuple(waiting))
-
-    def _place(self, name: str) -> int:
-        return self._steps_by_name[name]
+                ready.append(operand)
+        because = dict.fromkeys(self.order_nodes[s].name for s in consumers[node.number])
+        ready.sort(key=lambda n: self.place[n.number])
+        names = tuple(n.name for n in ready)
+        return Visit(step + 1, node.name, node.op is INPUT, tuple(because), names, tuple(waiting))
 
     @cached_property
-    def _steps_by_name(self) -> dict[str, int]:
-        return {n.name: i for i, n in enumerate(self.order_nodes)}
+    def place(self) -> dict[int, int]:
+        """The step (from 0) at which each node is visited, by its number."""
+        return {n.number: step for step, n in enumerate(self.order_nodes)}
 
     # The sweep -------------------------------------------------------------------------------
 
@@ -248,22 +258,25 @@ class Report:
         chosen = range(len(order)) if wanted is None else sorted(set(wanted))
         watched = {order[k].operands[s].number for k in chosen for s in self.sweep.slots(order[k])}
         picked = set(chosen)
+        expected = {number: len(steps) for number, steps in self.consumers(watched).items()}
         arrived: dict[int, list[Any]] = {number: [] for number in watched}
         for k, node in enumerate(order):
-            slots = self.sweep.slots(node) if node.operands else []
+            if k not in picked and not any(o.number in arrived for o in node.operands):
+                continue
             rows = []
-            for slot, value in zip(slots, self.sweep.sent[k], strict=True):
-                so_far = arrived.get(node.operands[slot].number)
-                if so_far is None:
+            for slot, value in zip(self.sweep.slots(node), self.sweep.sent[k], strict=True):
+                number = node.operands[slot].number
+                if number not in arrived:
                     continue
-                so_far.append(value)
+                arrived[number].append(value)
                 if k in picked:
-                    rows.append(self._contribution(node, slot, value, tuple(so_far)))
-            if k in picked and slots:
+                    so_far = tuple(arrived[number])
+                    rows.append(self._contribution(node, slot, value, so_far, expected[number]))
+            if k in picked and rows:
                 upstream = self.sweep.gradients[node.number]
                 yield Step(k + 1, node.name, node.shape, self.operation(node), upstream, tuple(rows))
 
-    def _contribution(self, node: Node, slot: int, value: Any, arrived: tuple[Any, ...]) -> Contribution:
+    def _contribution(self, node: Node, slot: int, value: Any, arrived: tuple[Any, ...], expected: int) -> Contribution:
         operand = node.operands[slot]
         axes = broadcast_sum(node, slot)
         local, text = self._local(node, slot)
@@ -278,7 +291,7 @@ class Report:
             axes,
             self._unsummed(node, slot) if axes else None,
             arrived,
-            len(self._consumers[operand.number]),
+            expected,
         )
 
     def rule(self, node: Node, slot: int) -> str:
@@ -357,13 +370,15 @@ class Report:
         Where that would be too long to read, the gradients of named nodes stand for themselves: `outer(dL/dz1, x)`.
         """
         node = self.by_name[name]
-        adjoint = self._adjoint.get(node.number)
-        if adjoint is None:
+        if node.number not in self.place:
             return "0"
+        if len(self.order_nodes) > ADJOINT_NODES:
+            return self._one_step(node)
+        adjoint = self._adjoint[node.number]
         closed = formula(adjoint, lambda n: self.file_names.get(n.number, ""), FORMULA_OPERATIONS)
         if closed is not None and len(closed) <= FORMULA_LENGTH:
             return closed
-        step = self._steps_by_name[name]
+        step = self.place[node.number]
         known = self._gradient_names
 
         def named(n: Node) -> str:
@@ -371,7 +386,24 @@ class Report:
             return gradient if earlier < step else self.file_names.get(n.number, "")
 
         stepwise = formula(adjoint, named, FORMULA_OPERATIONS)
-        return stepwise or closed or f"the sum of {len(self._consumers[node.number])} contributions"
+        return stepwise or self._one_step(node)
+
+    def _one_step(self, node: Node) -> str:
+        """The gradient over those of the node's consumers."""
+        if node is self.output_node:
+            return "1"
+        steps = self.consumers([node.number])[node.number]
+        if len(steps) > FEW_CONSUMERS:
+            return f"the sum of {len(steps)} contributions"
+        total: Any = None
+        with Adjoint(first_number=len(self.values)):
+            for step in reversed(dict.fromkeys(steps)):
+                consumer = self.order_nodes[step]
+                for slot in self.sweep.slots(consumer):
+                    if consumer.operands[slot] is node:
+                        part = rule_node(consumer, slot, upstream_symbol(self.output_node, consumer))
+                        total = part if total is None else total + part
+        return self._written(total)
 
     @cached_property
     def _gradient_names(self) -> dict[int, tuple[int, str]]:

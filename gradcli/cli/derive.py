@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -58,6 +59,7 @@ def derive(
     seeds = _seeds(upstream or [])
     targets = [name.strip() for name in wrt.split(",") if name.strip()]
     outcomes: list[tuple[str, Report | tuple[Problem, ...]]] = []
+    gc.disable()  # a short-lived process that makes no garbage worth looking for
     for file in files:
         from gradcli.api import derive as derived
 

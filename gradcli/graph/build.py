@@ -63,6 +63,8 @@ class Adjoint:
             simpler = op.simplify(*nodes, **settings)
             if simpler is not None:
                 return simpler
+        if op.scalar is not None and len(nodes) > 1:
+            nodes = _unstretched(op, nodes)
         key = _key(op, nodes, settings)
         node = self._same.get(key)
         if node is None:
@@ -86,6 +88,17 @@ def _build(op: Op, operands: tuple[Any, ...], settings: dict[str, Any]) -> Any:
 
 
 _NODE[1] = _build
+
+
+def _unstretched(op: Op, nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The operands without a stretching that the operation does anyhow: `broadcast_to(g, (2, 3)) * X` is `g * X`."""
+    shape = op.shape(*[n.shape for n in nodes])
+    for slot, node in enumerate(nodes):
+        if node.op.stretches:
+            less = (*nodes[:slot], node.operands[0], *nodes[slot + 1 :])
+            if op.shape(*[n.shape for n in less]) == shape:
+                nodes = less
+    return nodes
 
 
 def _key(op: Op, operands: tuple[Node, ...], settings: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcli.graph.dtypes import FLOATS, result_dtype
 from gradcli.graph.node import INPUT, Node, constant
-from gradcli.graph.op import Op
+from gradcli.graph.op import Op, Shape
 
 
 @dataclass
@@ -17,11 +17,21 @@ class Graph:
 
     nodes: list[Node] = field(default_factory=list)
     _constants: dict[str, Node] = field(default_factory=dict)
+    _scalars: dict[tuple[Any, ...], tuple[Shape, str]] = field(default_factory=dict)
 
     def add(self, op: Op, operands: tuple[Node, ...], settings: dict[str, Any] | None, line: int) -> Node:
         """Adds the node for an operation: never merged, folded or reordered.  Raises ShapeError."""
-        shape = op.shape(*[o.shape for o in operands], **(settings or {}))
-        dtype = result_dtype(op, operands, settings)
+        for operand in operands:
+            if operand.shape or settings:
+                shape = op.shape(*[o.shape for o in operands], **(settings or {}))
+                dtype = result_dtype(op, operands, settings)
+                break
+        else:  # scalars, by the million: no shape to work out, and a dtype that was met before
+            key = (op, *[o.dtype for o in operands])
+            known = self._scalars.get(key)
+            if known is None:
+                known = self._scalars[key] = (op.shape(*[()] * len(operands)), result_dtype(op, operands, settings))
+            shape, dtype = known
         flows = False
         if dtype in FLOATS:
             for slot, operand in enumerate(operands):

@@ -80,7 +80,7 @@ class Op:
     dtype: Callable[..., str] | None = None
     """`dtype(*operand_keys)`; None promotes as NumPy does."""
     scalar: Callable[..., Any] | None = None
-    """The forward value on Python floats, without NumPy's cost of a call."""
+    """The forward value on Python floats, without NumPy's cost of a call: for operators that work entry by entry."""
     settings: Mapping[str, Setting] = field(default_factory=dict)
     spellings: tuple[str, ...] = ()
     infix: str = ""
@@ -91,6 +91,8 @@ class Op:
     """`simplify(*operands, **settings)`: a simpler node, or None.  Used on adjoint graphs only."""
     broadcasts: bool = False
     """Operands are stretched to one shape, as NumPy does; the sweep undoes it with a sum."""
+    stretches: bool = False
+    """It repeats its operand and does nothing else."""
     sympy: Callable[..., Any] | None = None
     """`sympy(module, *expressions)`: the scalar function in SymPy's words, independent of the rule."""
     domain: tuple[float, float] = (-2.0, 2.0)
@@ -139,6 +141,9 @@ class Op:
 _NODE: list[Any] = [None, None]
 """The Node class and what builds one, set by `graph.node` and `graph.build`, which need `Op` first."""
 
+ALL: list[Op] = []
+"""Every operator, also those that only rules use, in the order of declaration."""
+
 REGISTRY: dict[str, Op] = {}
 """Every operator a formula file can call, by each of its spellings."""
 
@@ -149,6 +154,7 @@ INFIX: dict[str, Op] = {}
 def operator(name: str, operands: str, **block: Any) -> Op:
     """Declares an operator and files it under its spellings."""
     op = Op(name=name, operands=tuple(operands.split()), **block)
+    ALL.append(op)
     if op.infix:
         INFIX[op.infix] = op
     if not op.hidden:

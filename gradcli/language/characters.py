@@ -45,7 +45,8 @@ _ATOM = re.compile(rf"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|[^\W\d{_RAISED}](?:[^\W{_RA
 _TRAILER = re.compile(rf"\.[^\W\d{_RAISED}](?:[^\W{_RAISED}]|[{COMBINING}])*|(?=[(\[])")
 _BLANKS = re.compile(r"[ \t]*")
 _BRACKET = re.compile(r"[()\[\]{}]")
-_NEEDS_WORK = re.compile("[\\^\f\v\x1c-\x1f]")
+_CONTROL = re.compile("[\f\v\x1c-\x1f]")
+_NEEDS_WORK = re.compile(rf"\^|{_CONTROL.pattern}")
 
 
 class Edit(NamedTuple):
@@ -56,28 +57,28 @@ class Edit(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ColumnMap:
     """From columns of the normalised text to columns of the original; both count characters from 0.
 
-    Lines are the same in both.  Only lines that were edited are kept: for every normalised character
-    where the original characters that it stands for begin and end.
+    Lines are the same in both.  Only lines that were edited are kept, each with its original length and
+    its edits in order: the way back is asked for rarely, and then worked out.
     """
 
-    edited: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
+    edited: dict[int, tuple[int, list[Edit]]] = field(default_factory=dict)
 
     def start(self, line: int, column: int) -> int:
         """The original column at which the normalised character at `column` of `line` (from 1) begins."""
         if line not in self.edited:
             return column
-        starts, ends = self.edited[line]
+        starts, ends = _origins(*self.edited[line])
         return starts[column] if column < len(starts) else (ends[-1] if ends else 0)
 
     def end(self, line: int, column: int) -> int:
         """The original column just past the normalised character before `column` of `line` (from 1)."""
         if line not in self.edited:
             return column
-        _starts, ends = self.edited[line]
+        _starts, ends = _origins(*self.edited[line])
         return ends[min(column, len(ends)) - 1] if column > 0 and ends else self.start(line, 0)
 
 
@@ -110,10 +111,11 @@ class _Normaliser:
         columns = ColumnMap()
         for index, code in self.code.items():
             line = self.lines[index]
-            edits = sorted(edit for start, end in code for edit in self._edits(line, start, end))
+            edits = [edit for start, end in code for edit in self._edits(line, start, end)]
+            edits.sort()  # the bracket that a root closes comes later in the line than the root's operand begins
             if edits:
-                self.lines[index], starts, ends = _apply(line, edits)
-                columns.edited[index + 1] = starts, ends
+                self.lines[index] = _apply(line, edits)
+                columns.edited[index + 1] = len(line), edits
         return "\n".join(self.lines), columns
 
     def _replace_one_for_one(self) -> None:
@@ -127,13 +129,15 @@ class _Normaliser:
             quote = parts.open_quote
             if usual:
                 continue
+            self.code[index] = parts.code
+            if line.isascii() and not _CONTROL.search(line):
+                continue
             characters = list(line)
             for mark in parts.marks:
                 characters[mark] = ASCII_MARK.get(characters[mark], characters[mark])
             for start, end in parts.code:
                 characters[start:end] = line[start:end].translate(_ONE_FOR_ONE)
             self.lines[index] = "".join(characters)
-            self.code[index] = parts.code
 
     def _edits(self, line: str, start: int, end: int) -> Iterator[Edit]:
         """Second step: the twins of other length within one range of code."""
@@ -247,17 +251,25 @@ def _group_end(line: str, at: int) -> int | None:
     return None
 
 
-def _apply(line: str, edits: list[Edit]) -> tuple[str, list[int], list[int]]:
-    """The edited line, and for each of its characters where the original begins and ends."""
+def _apply(line: str, edits: list[Edit]) -> str:
+    """The edited line."""
     pieces: list[str] = []
+    position = 0
+    for start, end, text in edits:
+        pieces += line[position:start], text
+        position = end
+    return "".join(pieces) + line[position:]
+
+
+def _origins(length: int, edits: list[Edit]) -> tuple[list[int], list[int]]:
+    """For each character of an edited line where its original, in a line of `length`, begins and ends."""
     starts: list[int] = []
     ends: list[int] = []
     position = 0
-    for start, end, text in [*edits, Edit(len(line), len(line), "")]:
-        pieces += line[position:start], text
+    for start, end, text in [*edits, Edit(length, length, "")]:
         starts += range(position, start)
         ends += range(position + 1, start + 1)
         starts += [start] * len(text)
         ends += [end] * len(text)
         position = end
-    return "".join(pieces), starts, ends
+    return starts, ends

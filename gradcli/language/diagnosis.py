@@ -12,12 +12,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import accumulate
 
+from gradcli.language.lexis import MAX_NESTING
 from gradcli.language.places import Text
 from gradcli.language.tokens import Token, tokenize
 from gradcli.problems import Problem, Span, syntax
-
-MAX_NESTING = 200
-"""How many nested brackets Python's parser holds."""
 
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
 """Everything that `ast.parse` may throw at text."""
@@ -220,7 +218,7 @@ def _indent(line: str) -> int:
 
 def _neighbours(tokens: list[Token]) -> Iterator[tuple[Token | None, Token, Token | None]]:
     """Each word with the one before and the one after it."""
-    return zip([None, *tokens[:-1]], tokens, [*tokens[1:], None], strict=True)
+    return zip([None, *tokens], tokens, [*tokens[1:], None], strict=False)
 
 
 def _number_fault(number: str) -> str:

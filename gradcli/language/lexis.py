@@ -7,6 +7,9 @@ strings and comments; this is the one place that knows how.
 import re
 from dataclasses import dataclass
 
+MAX_NESTING = 200
+"""How many nested brackets Python's parser holds."""
+
 COMBINING = "\u0300-\u036f\u20d0-\u20ff"
 """Marks that Python accepts within a name but `\\w` does not match: the hat of a decomposed `ŷ`."""
 

@@ -8,7 +8,7 @@ no further in that begins like a new statement ends the search.
 import re
 from collections.abc import Callable, Iterator
 
-from gradcli.language.lexis import parts_of_line
+from gradcli.language.lexis import MAX_NESTING, parts_of_line
 
 PATIENCE = 20
 """How many lines after one that looks like a new statement a bracket may still be closed."""
@@ -88,6 +88,8 @@ def logical_line_end(lines: list[str], first: int, parses: Parses) -> int:
         is_continued = bool(parts.code) and parts.code[-1][1] == len(line) and line.endswith("\\")
         if depth <= 0 and not quote and not is_continued:
             return suspect if suspect and not parses(first, index + 1) else index + 1
+        if depth > MAX_NESTING:  # it would not parse anyway, and every line may begin such a search
+            break
     return suspect or _recovery(lines, first, quote, parses)
 
 

@@ -101,6 +101,7 @@ broadcast_to = operator(
     forward=lambda x, shape: np.broadcast_to(x, shape),
     vjp=(lambda g, y, x, shape: g,),
     broadcasts=True,
+    stretches=True,
     simplify=lambda x, shape: x if x.shape == shape else None,
     doc="x repeated to a shape; what was repeated is summed on the way back.",
 )

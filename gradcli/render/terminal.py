@@ -158,11 +158,11 @@ class _Printer:
         )
         rows: list[tuple[str, ...]] = []
         previous = -1
-        for place in shown:
+        for place, visit in zip(shown, report.visits(inner[place] for place in shown), strict=True):
             if place != previous + 1:
                 rows.append(self.gap(4, left_out, 2))
             previous = place
-            rows.append(self._visit_row(report.visit(inner[place])))
+            rows.append(self._visit_row(visit))
         rows.extend(self._inputs_row(len(inner), [n.name for n in report.order_nodes[len(inner) :]]))
         remark = "(a node is ready when every consumer has sent its contribution)"
         return Table("Reverse topological order", columns, rows, remark)
@@ -173,7 +173,7 @@ class _Printer:
         else:
             because = f"it is the output: seed {self._seed_text()}"
         ready = _several(visit.ready)
-        waiting = "; ".join(f"{name} still waits for {_several(whom)}" for name, whom in visit.waiting)
+        waiting = "; ".join(f"{name} still waits for {_several(whom, 3)}" for name, whom in visit.waiting)
         return (str(visit.step), visit.node, because, f"{ready}  ({waiting})".strip() if waiting else ready)
 
     def _seed_text(self) -> str:
@@ -322,10 +322,12 @@ class _Printer:
         return Table("Gradients as formulas", columns, cells)
 
 
-def _several(names: Sequence[str]) -> str:
+def _several(names: Sequence[str], most: int = 8) -> str:
     """Some names, the rest counted: a node may have a million consumers."""
-    shown = ", ".join(names[:8])
-    return shown if len(names) <= 8 else f"{shown} and {len(names) - 8:,} others"
+    if len(names) <= most:
+        return ", ".join(names)
+    left_out = len(names) - most + 1
+    return f"{', '.join(names[: most - 1])} and {left_out:,} others"
 
 
 def _count(count: int) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph import Node, Op
-from gradcli.graph.op import REGISTRY
+from gradcli.graph.op import REGISTRY, operators
 from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
 from gradcli.problems import GradError, meaning
@@ -65,7 +65,12 @@ def _by_name(reader: Expressions, node: ast.Call, name: str, place: ast.expr) ->
         raise GradError(meaning.not_a_function(reader.span(place), name, known))
     if name not in REGISTRY and name not in CREATORS and name not in SPECIAL and name not in WRAPPERS | DTYPES:
         raise GradError(meaning.unknown_function(reader.span(place), name, known_functions()))
-    call = _arguments(reader, node, name)
+    if len(node.args) == 1 and not node.keywords and name in REGISTRY:
+        op = REGISTRY[name]
+        if len(op.operands) == 1 and not op.settings and not op.variadic and op.choose is None:
+            operand = reader.operand(reader.value(node.args[0]), node.args[0])
+            return reader.apply(op, (operand,), None, node, (node.args[0],))
+    call = _arguments(reader, node, name, _first_plain(name))
     if name in SPECIAL:
         return SPECIAL[name](reader, call)
     if name in WRAPPERS or name in DTYPES:
@@ -76,7 +81,8 @@ def _by_name(reader: Expressions, node: ast.Call, name: str, place: ast.expr) ->
 
 
 def _method(reader: Expressions, node: ast.Call, function: ast.Attribute, base: Any) -> Any:
-    call = _arguments(reader, node, function.attr)
+    first = _first_plain(function.attr)
+    call = _arguments(reader, node, function.attr, None if first is None else first - 1)
     call.values.insert(0, base)
     call.places.insert(0, function.value)
     if function.attr in METHODS:
@@ -96,10 +102,19 @@ def known_functions() -> list[str]:
     return [*REGISTRY, *CREATORS, *SPECIAL, *sorted(WRAPPERS), *sorted(DTYPES)]
 
 
-def _arguments(reader: Expressions, node: ast.Call, name: str) -> Call:
+def _first_plain(name: str) -> int | None:
+    """The position from which on a call's arguments are settings, in which names are plain numbers."""
+    if name in CREATORS and name not in REGISTRY:
+        return 0
+    op = REGISTRY.get(name)
+    return None if op is None or op.choose is not None else len(op.operands)
+
+
+def _arguments(reader: Expressions, node: ast.Call, name: str, first_plain: int | None) -> Call:
     call = Call(node, name, [], [])
-    for argument in node.args:
-        call.values.append(reader.value(argument))
+    for place, argument in enumerate(node.args):
+        plain = first_plain is not None and place >= first_plain
+        call.values.append(reader.plain_value(argument) if plain else reader.value(argument))
         call.places.append(argument)
     for keyword in node.keywords:
         if keyword.arg is None:
@@ -117,7 +132,11 @@ def _arguments(reader: Expressions, node: ast.Call, name: str) -> Call:
 def _keyword_value(reader: Expressions, name: str, place: ast.expr) -> Any:
     if name == "dtype" and isinstance(place, ast.Name) and place.id in (*DTYPES, "float", "int"):
         return place.id
-    return reader.value(place)
+    return reader.value(place) if name in _OPERAND_NAMES else reader.plain_value(place)
+
+
+_OPERAND_NAMES = {name.removeprefix("*") for op in operators() for name in op.operands} | {"input", "other", "gradient"}
+"""Keywords that name an operand: a name behind them is a node, where behind `axis=` it is a plain number."""
 
 
 # Operators --------------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ from gradcli.ops.create import Limits
 from gradcli.problems import GradError, Problem, Span, meaning
 from gradcli.trace.vocabulary import CONSTANTS, LEFT_OUT, MODULES, NOT_YET
 
+_NUMBERS = ("number", "number")
+
 HUGE = 1 << 53
 """Whole numbers from here on are held as floats."""
 
@@ -84,9 +86,12 @@ class Expressions:
         self.names: dict[str, Any] = {}
         self.modules = set(MODULES)
         self.line = 0
+        self.plain_mode = False
         self.part: Part
         self.whole: dict[int, Any] = {}
         """Inputs written in whole numbers, by node number, which nothing has used as numbers yet."""
+        self.raw: dict[int, Any] = {}
+        """Every input written in whole numbers, as it was written."""
         self.plainly: set[int] = set()
         """Inputs that were used as an index, an axis, a shape or a label."""
 
@@ -145,6 +150,8 @@ class Expressions:
         if isinstance(value, (bool, int, float)):
             if type(value) is int and abs(value) > HUGE:
                 value = float(value)
+            if type(place) is ast.Constant:
+                return self.graph.constant(value, repr(value))
             text = self.text(place) if isinstance(place, ast.expr) else ""
             return self.graph.constant(value, text if 0 < len(text) <= 24 else repr(value))
         if isinstance(value, (list, tuple)):
@@ -214,14 +221,22 @@ class Expressions:
         if elements > self.limits.max_elements:
             raise GradError(meaning.too_large(self.span(place), elements, self.limits.max_elements))
 
+    def plain_value(self, node: ast.AST) -> Any:
+        """An expression where only plain numbers have a meaning: in `x[n - 1]` an input n is just a number."""
+        before, self.plain_mode = self.plain_mode, True
+        try:
+            return self.plain(self.value(node))
+        finally:
+            self.plain_mode = before
+
     def plain(self, value: Any) -> Any:
         """A value as settings and indices need it: an input as its number, a mask as its array."""
         if isinstance(value, Input):
             return self.plain(value.value)
         if type(value) is Node:
-            if value.number in self.whole:
+            if value.number in self.raw:
                 self.plainly.add(value.number)
-                return self.whole[value.number]
+                return self.raw[value.number]
             if value.op is INPUT and value.shape == ():
                 return value.data
             if value.dtype in ("bool", "int64"):
@@ -279,9 +294,9 @@ class Expressions:
 
     def binary(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
         """`left sign right`: of plain numbers a plain number, else a node."""
-        left = left.value if isinstance(left, Input) else left
-        right = right.value if isinstance(right, Input) else right
         if type(left) is not Node and type(right) is not Node:
+            left = left.value if type(left) is Input else left
+            right = right.value if type(right) is Input else right
             if isinstance(left, (int, float)) and isinstance(right, (int, float)):
                 return self._plain_binary(sign, left, right, place)
             return self._plain_arrays(sign, left, right, place, sides)
@@ -290,9 +305,9 @@ class Expressions:
             raise GradError(
                 meaning.not_in_language(self.span(place), f"`{sign}` between tensors", "use + - * / ** @ or a function")
             )
-        kinds = op.operand_kinds or ("number", "number")
+        kinds = op.operand_kinds or _NUMBERS
         operands = (self.operand(left, sides[0], kinds[0]), self.operand(right, sides[1], kinds[1]))
-        if sign in "-&|^" and operands[0].dtype == operands[1].dtype == "bool" and sign == "-":
+        if sign == "-" and operands[0].dtype == operands[1].dtype == "bool":
             raise GradError(
                 meaning.wrong_kind(self.span(place), "masks cannot be subtracted", "both are masks", "use `a & ~b`")
             )

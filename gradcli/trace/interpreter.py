@@ -9,7 +9,6 @@ silent and every *independent* fault of a file is reported in one run.
 from __future__ import annotations
 
 import ast
-import gc
 import re
 from collections.abc import Callable
 from typing import Any
@@ -43,14 +42,8 @@ class Interpreter(Expressions):
 
     def run(self) -> Traced:
         """The graph of the whole program.  Raises GradError with every independent fault."""
-        collecting = gc.isenabled()
-        gc.disable()  # building a million nodes, the collector would cost more than the work
-        try:
-            for part in self.program.parts():
-                self._part(part)
-        finally:
-            if collecting:
-                gc.enable()
+        for part in self.program.parts():
+            self._part(part)
         if self.problems:
             raise GradError(*sorted(self.problems, key=lambda p: p.line))
         self._name_nodes()
@@ -143,7 +136,7 @@ class Interpreter(Expressions):
             node = self.graph.input(value, "bool", name, self.line)
         elif kind is int:
             node = self.graph.input(float(value), self.dtype, name, self.line, differentiable=differentiable)
-            self.whole[node.number] = value
+            self.whole[node.number] = self.raw[node.number] = value
         else:
             node = self._tensor_input(name, value, place, differentiable)
         return node
@@ -163,7 +156,7 @@ class Interpreter(Expressions):
         data = array if array.ndim else array.item()
         node = self.graph.input(data, str(array.dtype), name, self.line, differentiable=differentiable)
         if whole is not None:
-            self.whole[node.number] = np.asarray(whole)
+            self.whole[node.number] = self.raw[node.number] = np.asarray(whole)
         return node
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any, place: ast.AST) -> None:
@@ -212,6 +205,9 @@ class Interpreter(Expressions):
 
     def _settle_whole_numbers(self) -> None:
         """An input used only as an index, a shape or a label is whole numbers, and has no gradient."""
+        seed = self.result.seed
+        if isinstance(seed, Node) and not any(seed in n.operands for n in self.graph.nodes):
+            seed.differentiable = False  # given from outside: the gradient that arrives, not a number that varies
         for number in self.plainly & self.whole.keys():
             node = self.graph.nodes[number]
             node.data = self.whole[number]

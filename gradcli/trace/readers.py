@@ -40,7 +40,7 @@ def _name(self: Expressions, node: ast.Name) -> Any:
     if value is not self:
         if value is Poison:
             raise Silent
-        return value
+        return self.plain(value) if self.plain_mode and type(value) is Node and value.number in self.raw else value
     if name in CONSTANTS:
         return CONSTANTS[name]
     if name in self.modules:
@@ -133,13 +133,13 @@ def _slice(self: Expressions, node: ast.Slice) -> Any:
 
 def _subscript(self: Expressions, node: ast.Subscript) -> Any:
     base = self.value(node.value)
-    key = self.value(node.slice)
+    key = self.plain_value(node.slice)
     if isinstance(base, (Module, str)) or base is None:
         raise GradError(self.no_number(base, node.value))
     if isinstance(base, (int, float)):
         base = self.operand(base, node.value)
     try:
-        parts = index_key(self.plain(key))
+        parts = index_key(key)
     except ValueError as error:
         raise GradError(
             meaning.wrong_argument(self.span(node.slice), "an index", str(error), self.found(key))
