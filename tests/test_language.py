@@ -170,6 +170,8 @@ def test_every_independent_fault_is_reported_and_the_good_statements_remain() ->
         ("y = '''a\nz = 2", [2]),
         ("if a b:\n    c\nelif 2x:\n    d\ne = 1", [5]),
         ("@f\n@g(\n1)\ndef h(x):\n  return 2x\ny = 1", [6]),
+        ("f(\n" * 300 + "y = 1", [301]),
+        ("\\\n", []),
         ("y = 1 + \\\n 2\nz = 2x", [1]),
         ("def f(x):\n    y = (x +\n    return 2x\nz = 3", [4]),
     ],
@@ -274,7 +276,7 @@ def test_reading_never_fails_and_every_place_exists(text: str) -> None:
         assert (span.line, span.column) <= (span.end_line, span.end_column)
 
 
-@pytest.mark.filterwarnings("ignore::SyntaxWarning")
+@pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::DeprecationWarning")
 @settings(deadline=None, max_examples=300)
 @given(PIECES)
 def test_there_are_problems_exactly_where_python_refuses_the_twin(text: str) -> None:
