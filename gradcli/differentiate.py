@@ -101,7 +101,8 @@ def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]
         c = float(rule(np.float64(g), _numpy(y), *map(_numpy, arguments), **node.settings))
     shape = node.operands[slot].shape
     if (shape or node.shape) and shape_of(c) != shape:
-        c = unbroadcast(stretch(c, node.shape), shape)
+        # a matrix product's contribution has axes of its own, so only what is too narrow is stretched
+        c = unbroadcast(c if len(shape_of(c)) >= len(node.shape) else stretch(c, node.shape), shape)
     return c
 
 

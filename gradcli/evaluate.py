@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph import CONSTANT, INPUT, Graph, Node
+from gradcli.graph.dtypes import floating
 
 Values = list[Any]
 """Values by node number."""
@@ -72,6 +73,11 @@ def value_of(node: Node) -> Any:
 
 
 def _general(node: Node, operands: Sequence[Any], plain: bool) -> Any:
+    if node.op.dtype is floating:  # NumPy's exp of a mask would have the three digits of float16
+        operands = [
+            np.asarray(v, float)[()] if o.dtype == "bool" else v
+            for v, o in zip(operands, node.operands, strict=True)
+        ]
     try:
         value = node.op.forward(*operands, **node.settings)
     except (ArithmeticError, ValueError, IndexError, TypeError) as error:

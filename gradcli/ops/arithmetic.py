@@ -221,8 +221,8 @@ power_log: Op = operator(
     # as a function of a and b alone (y is a**b): d(a**b log a) = a**(b-1) (b log a + 1) da + a**b log(a)**2 db
     vjp=(
         None,
-        lambda g, y, a, b: g * (b * power_log(power(a, b - 1), a, b) + power(a, b - 1)),
-        lambda g, y, a, b: g * power_log(power_log(power(a, b), a, b), a, b),
+        lambda g, s, y, a, b: g * (b * power_log(power(a, b - 1), a, b) + power(a, b - 1)),
+        lambda g, s, y, a, b: g * power_log(power_log(power(a, b), a, b), a, b),
     ),
     broadcasts=True,
     dtype=floating,

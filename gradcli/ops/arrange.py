@@ -229,7 +229,7 @@ index: Op = operator(
     "x",
     settings={"key": Setting(index_key, required=True), "text": Setting(str, "")},
     shape=lambda x, key, text="": _indexed(x, key),
-    forward=lambda x, key, text="": x[key],
+    forward=lambda x, key, text="": np.asarray(x)[key],
     vjp=(lambda g, y, x, key, text="": put(g, key=key, shape=shape_of(x)),),
     write=lambda shapes, key, text="": Written(
         "{0}[" + (text or key_text(key)).replace("{", "{{").replace("}", "}}") + "]", POSTFIX, (POSTFIX,)
@@ -237,6 +237,12 @@ index: Op = operator(
     hidden=True,
     doc="Some of the entries; the others receive nothing, an entry taken twice receives both gradients.",
 )
+
+
+def _put_shape(g: Shape, key: tuple[Any, ...], shape: Shape) -> Shape:
+    if any(n < 0 for n in shape) or _indexed(shape, key) != g:
+        raise ShapeError(f"the index must take entries of {shape_words(g)} from {shape}")
+    return shape
 
 
 def _put(g: Any, key: tuple[Any, ...], shape: Shape) -> Any:
@@ -252,7 +258,7 @@ put: Op = operator(
     "put",
     "g",
     settings={"key": Setting(index_key, required=True), "shape": Setting(lengths, required=True)},
-    shape=lambda g, key, shape: shape,
+    shape=_put_shape,
     forward=_put,
     vjp=(lambda h, y, g, key, shape: index(h, key=key),),
     write=lambda shapes, key, shape: Written(f"put({{0}}, at=[{key_text(key)}])", ATOM),

@@ -51,6 +51,8 @@ def _logical(name: str, sign: str, operands: str, binds: int, forward: Any) -> O
         forward=forward,
         vjp=tuple(None for _ in operands.split()),
         operand_kinds=tuple("mask" for _ in operands.split()),
+        # in a formula file `^` is a power
+        write=None if sign != "^" else lambda shapes: Written(f"{name}({{0}}, {{1}})"),
         doc=f"`{sign.removeprefix('u')}` of masks, entry by entry; no gradient.",
     )
 

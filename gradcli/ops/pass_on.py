@@ -27,7 +27,7 @@ identity = operator(
     forward=lambda x: x,
     scalar=lambda x: x,
     vjp=(lambda g, y, x: g,),
-    write=lambda shapes: Written("{0}", ATOM),
+    write=lambda shapes: Written("{0}", ATOM, (ATOM,)),
     sympy=lambda s, x: x,
     doc="x itself under another name.",
 )

@@ -182,10 +182,16 @@ one_hot: Op = operator(
 )
 
 
+def _equal_shapes(p: Shape, y: Shape) -> Shape:
+    if p != y or not p:
+        raise ShapeError("needs equal shapes", {0: shape_words(p), 1: shape_words(y)})
+    return p
+
+
 excess = operator(
     "excess",
     "p y",
-    shape=lambda p, y: p,
+    shape=_equal_shapes,
     dtype=lambda p, y: promote(p),
     forward=lambda p, y: p * np.sum(y, axis=-1, keepdims=True) - y,
     vjp=(

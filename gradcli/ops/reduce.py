@@ -28,7 +28,7 @@ def _broadcast_to_shape(x: Shape, shape: Shape) -> Shape:
         common: Shape | None = broadcast(x, shape)
     except ShapeError:
         common = None
-    if common != shape:
+    if common != shape or any(n < 0 for n in shape):
         raise ShapeError(
             f"cannot be broadcast to shape {shape}",
             {0: shape_words(x)},
