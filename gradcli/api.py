@@ -63,7 +63,7 @@ def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mappi
     if output not in order:
         order = [output]
     swept = sweep(order, values, seed, plain=traced.graph.plain)
-    notes = (*traced.notes, *_non_finite(traced, values))
+    notes = (*traced.notes, *_claims(traced), *_non_finite(traced, values))
     return Report(traced, output, values, swept, tuple(order), seed, tuple(n.name for n in targets), notes)
 
 
@@ -166,6 +166,14 @@ def _given(traced: Traced, given: Any, values: Values) -> Any:
                 "--upstream", "NAME=NODE or NAME=NUMBERS", given, "as in `--upstream c=[[1, 2], [3, 4]]`"
             )
         ) from None
+
+
+def _claims(traced: Traced) -> Sequence[str]:
+    """A note that claims were read and not judged: nobody shall take silence for a mark."""
+    if not traced.claims:
+        return []
+    lines = ", ".join(str(claim.line) for claim in traced.claims[:8])
+    return [f"line {lines}: claims (`==`) are kept, and not checked by this command"]
 
 
 def _non_finite(traced: Traced, values: Values) -> Sequence[str]:

@@ -75,8 +75,7 @@ def value_of(node: Node) -> Any:
 def _general(node: Node, operands: Sequence[Any], plain: bool) -> Any:
     if node.op.dtype is floating:  # NumPy's exp of a mask would have the three digits of float16
         operands = [
-            np.asarray(v, float)[()] if o.dtype == "bool" else v
-            for v, o in zip(operands, node.operands, strict=True)
+            np.asarray(v, float)[()] if o.dtype == "bool" else v for v, o in zip(operands, node.operands, strict=True)
         ]
     try:
         value = node.op.forward(*operands, **node.settings)

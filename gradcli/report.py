@@ -32,6 +32,8 @@ FORMULA_OPERATIONS = 24
 """A closed formula of more operations than this is written with the gradients before it instead."""
 FORMULA_LENGTH = 60
 """And so is one of more characters than this."""
+TITLE_OPERATIONS = 8
+"""The output is written over the inputs if that takes no more operations than this."""
 FEW_CONSUMERS = 6
 """A sum of more contributions than this is not written out."""
 ADJOINT_NODES = 10_000
@@ -202,6 +204,17 @@ class Report:
         return self.by_name[name]
 
     @cached_property
+    def title(self) -> str:
+        """The output as one formula in the names of the inputs; if that is long, as the file has it."""
+        node = self.output_node
+        whole = formula(node, lambda n: n.name if n.op is INPUT else "", TITLE_OPERATIONS)
+        if whole is not None and len(whole) <= FORMULA_LENGTH:
+            return f"{node.name} = {whole}"
+        lines = self.traced.source.lines
+        line = lines[node.line - 1].split("#")[0].strip() if 0 < node.line <= len(lines) else ""
+        return line if 0 < len(line) <= FORMULA_LENGTH and line.startswith(node.name) else f"output {node.name}"
+
+    @cached_property
     def by_name(self) -> dict[str, Node]:
         """Every node by its name."""
         return {n.name: n for n in self.shown}
@@ -297,8 +310,14 @@ class Report:
     def rule(self, node: Node, slot: int) -> str:
         """How a contribution is computed, in the names of the graph: `outer(dL/dz2, h1)`."""
         with Adjoint(self._neighbours(node), len(self.values)):
-            built = rule_node(node, slot, upstream_symbol(self.output_node, node))
+            built = rule_node(node, slot, self._upstream(node))
         return self._written(built)
+
+    def _upstream(self, node: Node) -> Node:
+        """What stands for a node's upstream gradient in a rule: `dL/dz1`, or the name of a seed that was given."""
+        if node is self.output_node and self.seed_node is not None:
+            return self.seed_node
+        return upstream_symbol(self.output_node, node)
 
     def _neighbours(self, node: Node) -> list[Node]:
         """Forward nodes that a rule of this node may ask for again: those over the same operands."""
@@ -342,7 +361,7 @@ class Report:
         rule = node.op.rule(slot)
         assert rule is not None
         with Adjoint(self._neighbours(node), len(self.values)):
-            built = rule(upstream_symbol(self.output_node, node), node, *node.operands, **node.settings)
+            built = rule(self._upstream(node), node, *node.operands, **node.settings)
         return self._written(built)
 
     # Gradients -------------------------------------------------------------------------------
@@ -401,7 +420,7 @@ class Report:
                 consumer = self.order_nodes[step]
                 for slot in self.sweep.slots(consumer):
                     if consumer.operands[slot] is node:
-                        part = rule_node(consumer, slot, upstream_symbol(self.output_node, consumer))
+                        part = rule_node(consumer, slot, self._upstream(consumer))
                         total = part if total is None else total + part
         return self._written(total)
 

@@ -12,6 +12,7 @@ from gradcli.cli.exit_codes import ExitCode
 from gradcli.cli.explain import explain
 from gradcli.cli.streams import ascii_only, console, discard_output, prepare_streams
 from gradcli.problems import GradError
+from gradcli.problems.command import usage
 
 app = typer.Typer(
     name="gradcli",
@@ -45,10 +46,7 @@ def main() -> None:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except GradError as error:
-        from gradcli.render.problems import print_problems
-
-        print_problems(console(sys.stderr), error.problems, ascii_only=ascii_only(sys.stderr))
-        code = ExitCode.WRONG_INPUT
+        code = _wrong(error)
     except typer.Abort:
         code = ExitCode.INTERRUPTED
     except KeyboardInterrupt:
@@ -61,10 +59,19 @@ def main() -> None:
     sys.exit(int(code or ExitCode.DONE))
 
 
+def _wrong(error: GradError) -> int:
+    from gradcli.render.problems import print_problems
+
+    print_problems(console(sys.stderr), error.problems, ascii_only=ascii_only(sys.stderr))
+    return ExitCode.WRONG_INPUT
+
+
 def _failed(error: Exception) -> int:
-    if isinstance(error, typer.BadParameter.__mro__[2]):  # click's exceptions, which typer may have bundled
-        error.show()  # type: ignore[attr-defined]
-        return ExitCode.WRONG_INPUT
+    if isinstance(error, typer.BadParameter.__mro__[2]):  # click's own exceptions, which typer may have bundled
+        context = getattr(error, "ctx", None)
+        message = error.format_message().rstrip(".")  # type: ignore[attr-defined]
+        path = context.command_path if context else "gradcli"
+        return _wrong(GradError(usage(message[:1].lower() + message[1:], path)))
     import traceback
 
     frame = traceback.extract_tb(error.__traceback__)[-1]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from typing import Annotated
 
 import typer
 
 from gradcli.problems import MISTAKES, GradError, command, explanation
+
+WIDTH = 80
 
 
 def explain(
@@ -22,4 +25,10 @@ def explain(
     word = code.strip().removeprefix("error[").removesuffix("]").lower()
     if word not in MISTAKES:
         raise GradError(command.unknown_code(code, sorted(MISTAKES)))
-    sys.stdout.write(f"{word}\n\n{explanation(word)}\n")
+    sys.stdout.write(f"{word}\n\n{_filled(explanation(word))}\n")
+
+
+def _filled(text: str) -> str:
+    """Paragraphs filled to the width; examples, which are indented, as they stand."""
+    blocks = text.split("\n\n")
+    return "\n\n".join(b if b.startswith("    ") else textwrap.fill(" ".join(b.split()), WIDTH) for b in blocks)

@@ -59,12 +59,12 @@ class Adjoint:
     def build(self, op: Op, operands: tuple[Any, ...], settings: dict[str, Any]) -> Any:
         """The node for an operation: a simpler one, one known already, or a new one."""
         nodes = tuple(o if type(o) is Node else self.constant(o) for o in operands)
+        if op.scalar is not None and len(nodes) > 1:
+            nodes = _unstretched(op, nodes)
         if op.simplify is not None:
             simpler = op.simplify(*nodes, **settings)
             if simpler is not None:
                 return simpler
-        if op.scalar is not None and len(nodes) > 1:
-            nodes = _unstretched(op, nodes)
         key = _key(op, nodes, settings)
         node = self._same.get(key)
         if node is None:

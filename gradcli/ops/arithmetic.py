@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.graph.dtypes import floating
 from gradcli.graph.node import CONSTANT, Node
-from gradcli.graph.op import POWER, PRODUCT, SUM, UNARY, Op, operator
+from gradcli.graph.op import POWER, PRODUCT, SUM, UNARY, Op, Written, operator
 from gradcli.ops.shapes import broadcast, same
 
 
@@ -149,14 +149,29 @@ divide: Op = operator(
     shape=broadcast,
     forward=np.divide,
     scalar=lambda a, b: a / b,
-    # -g * y / b and not -g * a / b**2: b**2 may overflow where the slope does not
-    vjp=(lambda g, y, a, b: g / b, lambda g, y, a, b: -g * y / b),
+    vjp=(lambda g, y, a, b: g / b, lambda g, y, a, b: -(g * over_square(a, b))),
     broadcasts=True,
     dtype=floating,
     simplify=_divide_simplify,
     sympy=lambda s, a, b: a / b,
     domain=(0.5, 2.0),
     doc="The quotient a / b; its slopes are 1 / b and -(a / b) / b.",
+)
+
+over_square: Op = operator(
+    "over_square",
+    "a b",
+    shape=broadcast,
+    dtype=floating,
+    # written as every textbook has it, and computed without b ** 2, which may overflow where the slope does not
+    forward=lambda a, b: np.divide(np.divide(a, b), b),
+    scalar=lambda a, b: a / b / b,
+    vjp=(lambda g, s, a, b: g * over_square(1, b), lambda g, s, a, b: g * (-2 * s / b)),
+    broadcasts=True,
+    write=lambda shapes: Written("{0} / {1} ** 2", PRODUCT, (PRODUCT, POWER + 1)),
+    domain=(0.5, 2.0),
+    hidden=True,
+    doc="a / b ** 2: less its sign, the slope of a quotient a / b in b.",
 )
 
 negative: Op = operator(
@@ -218,22 +233,12 @@ power_log: Op = operator(
     shape=broadcast,
     forward=_power_log,
     scalar=lambda y, a, b: 0.0 if a == 0 and b > 0 else y * math.log(a),
-    # as a function of a and b alone (y is a**b): d(a**b log a) = a**(b-1) (b log a + 1) da + a**b log(a)**2 db
-    vjp=(
-        None,
-        lambda g, s, y, a, b: g * (b * power_log(power(a, b - 1), a, b) + power(a, b - 1)),
-        lambda g, s, y, a, b: g * power_log(power_log(power(a, b), a, b), a, b),
-    ),
+    # as a function of y and a, so that it may be differentiated again and again
+    vjp=(lambda g, s, y, a, b: power_log(g, a, b), lambda g, s, y, a, b: g * y / a, None),
     broadcasts=True,
     dtype=floating,
-    write=lambda shapes: _times_log(),
+    write=lambda shapes: Written("{0} * log({1})", PRODUCT, (PRODUCT, 0)),
     domain=(0.5, 2.0),
     hidden=True,
     doc="The slope of a power in its exponent: a**b * log(a).",
 )
-
-
-def _times_log() -> Any:
-    from gradcli.graph.op import Written
-
-    return Written("{0} * log({1})", PRODUCT, (PRODUCT, 0))

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcli.graph.dtypes import floating, summed
 from gradcli.graph.node import INPUT
-from gradcli.graph.op import Op, Setting, Shape, ShapeError, operator, shape_of, size_of
+from gradcli.graph.op import PRODUCT, Op, Setting, Shape, ShapeError, Written, operator, shape_of, size_of
 from gradcli.ops.compare import equal, keep, maximum, minimum
 from gradcli.ops.shapes import (
     AXES,
@@ -102,6 +102,11 @@ broadcast_to = operator(
     vjp=(lambda g, y, x, shape: g,),
     broadcasts=True,
     stretches=True,
+    write=lambda shapes, shape: (
+        Written(f"broadcast_to({{0}}, {shape})")
+        if shapes[0]
+        else Written(f"{{0}} * ones({shape})", PRODUCT, (PRODUCT,))
+    ),
     simplify=lambda x, shape: x if x.shape == shape else None,
     doc="x repeated to a shape; what was repeated is summed on the way back.",
 )

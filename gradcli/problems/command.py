@@ -98,8 +98,24 @@ def unknown_code(word: str, known: Iterable[str]) -> Problem:
 
     `gradcli explain` alone lists everything that can be explained.
     """
+    known = list(known)
+    holding = [code for code in known if word.lower() in code]
+    otherwise = "`gradcli explain` lists everything that can be explained"
+    way_out = f"did you mean {' or '.join(f'`{code}`' for code in holding)}?" if holding else ""
     return Problem(
         "unknown-code",
         f"there is nothing to explain about `{word}`",
-        help=did_you_mean(word, known, "`gradcli explain` lists everything that can be explained"),
+        help=way_out or did_you_mean(word, known, otherwise),
     )
+
+
+@mistake("usage")
+def usage(message: str, command_path: str) -> Problem:
+    """The command was called in a way that it does not know: an option it does not have, a value it cannot read.
+
+    `gradcli derive --help` lists the options of `derive`, and so for every command:
+
+        gradcli derive samples/circuit.txt
+        gradcli derive samples/circuit.txt --of p --digits 6
+    """
+    return Problem("usage", message, help=f"`{command_path} --help` shows how it is called")

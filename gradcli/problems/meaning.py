@@ -14,7 +14,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     folded = {k.lower(): k for k in reversed(known)}
     if word.lower() in folded:
         return folded[word.lower()]
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
     return close[0] if close else ""
 
 
@@ -111,8 +111,8 @@ def shape_mismatch(
     fit if they are equal or one of them is 1.
 
         W = [[1, 2], [3, 4]]
-        x = [1, 2, 3]
-        z = W @ x          # wrong: W has 2 columns, x has 3 entries
+        z = W @ [1, 2, 3]    # wrong: W has 2 columns, the vector has 3 entries
+        z = W @ [1, 2]       # right
     """
     labels = tuple(Label(s, found) for s, found in operands) or (Label(span, "here"),)
     message = f"{text} {needs}"

@@ -15,6 +15,7 @@ LARGE = 24
 """A tensor with more entries than this is better read as a `summary`."""
 
 CELL_WIDTH = 28
+MATRIX_WIDTH = 20
 """The width within which `block` keeps a tensor on one line, unless told otherwise."""
 
 ROW_WIDTH = 60
@@ -52,12 +53,13 @@ def block(value: Any, digits: int = 4, width: int | None = None) -> str:
     line, after a comma.
     """
     row_width = ROW_WIDTH if width is None else width
-    width = CELL_WIDTH if width is None else width
     nested = _nested(value)
+    depth = _depth(nested)
+    if width is None:
+        width = CELL_WIDTH if depth < 2 else MATRIX_WIDTH
     line = _one_line(nested, digits)
     if len(line) <= width or not isinstance(nested, list):
         return line
-    depth = _depth(nested)
     rows = [[number(entry, digits) for entry in row] for row in _innermost(nested, depth)]
     columns = _column_widths(rows)
     if depth == 1:  # broken into a grid, where an entry stands under any other

@@ -278,8 +278,9 @@ def _heading(pairs: list[_Pair], count: int, width: int) -> tuple[str, list[_Pai
     """Join up to `count` pairs into one line, as far as they fit; return it and the pairs left."""
     heading = ""
     for taken, (title, cell) in enumerate(pairs[:count]):
-        grown = f"{heading}{GAP}{title} {cell}" if heading else f"{title} {cell}"
-        if "\n" in cell or _width(grown) > width:
+        entry = f"{title} {' '.join(cell.split())}" if "\n" in cell else f"{title} {cell}"
+        grown = f"{heading}{GAP}{entry}" if heading else entry
+        if _width(grown) > width:
             return heading, pairs[taken:]
         heading = grown
     return heading, pairs[count:]

@@ -67,12 +67,8 @@ class _Printer:
                 self.console.print(Text.assemble(("note: ", "bold"), note), soft_wrap=True)
 
     def title(self) -> Text:
-        """`circuit.txt: z = p * w`, the line of the output."""
-        node = self.report.output_node
-        lines = self.report.traced.source.lines
-        line = lines[node.line - 1].split("#")[0].strip() if 0 < node.line <= len(lines) else ""
-        shown = line if 0 < len(line) <= 72 and line.startswith(node.name) else f"output {node.name}"
-        return Text.assemble((f"{self.report.file}: ", "bold"), (shown, "bold"))
+        """`circuit.txt: z = (x + y) * w`."""
+        return Text(f"{self.report.file}: {self.report.title}", "bold")
 
     # Numbers ---------------------------------------------------------------------------------
 
@@ -123,7 +119,7 @@ class _Printer:
                 rows.append(self.gap(len(columns), left_out, 2 if scalar else 3))
             previous = place
             rows.append(self._value_row(place, report.shown[place], scalar))
-        return Table("Forward values", columns, rows)
+        return Table("Forward values", _unbroken(columns, rows, len(columns) - 1), rows)
 
     def _value_row(self, place: int, node: Node, scalar: bool) -> tuple[str, ...]:
         value = self.report.values[node.number]
@@ -222,10 +218,17 @@ class _Printer:
                 rows.append(self.gap(len(columns), left_out, 4))
             previous = place
             rows.extend(self._step_rows(step, scalar))
-        if not scalar:  # small tensors keep their form; only the words of a summary may be broken
-            long = any(len(line) > 2 * CELL_WIDTH for row in rows for line in row[5].split("\n"))
-            columns = (*columns[:5], replace(columns[5], wrap=long))
+        if scalar:
+            rows = self._shortened(rows)
+        columns = _unbroken(columns, rows, 5)
         return Table("Gradients", columns, rows, f"(contribution = upstream {self.times} local)")
+
+    def _shortened(self, rows: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        """The rows with `dL/da = 2` cut to `2` in the upstream column, where the table would be too wide."""
+        widths = [max((len(row[at]) for row in rows), default=0) for at in range(len(rows[0]))] if rows else []
+        if sum(widths) + 2 * len(widths) <= self.console.width:
+            return rows
+        return [(*row[:2], row[2].rpartition("= ")[2], *row[3:]) for row in rows]
 
     def _step_rows(self, step: Step, scalar: bool) -> list[tuple[str, ...]]:
         upstream = self.number(step.upstream) if not step.shape else shape_text(step.shape)
@@ -261,8 +264,8 @@ class _Printer:
         gradient = self.of(c.operand)
         operand = f"{c.operand} {shape_text(c.shape)}" if c.shape else c.operand
         missing = c.expected - len(c.arrived)
-        equals = f"{gradient} = " if c.expected == 1 else ""
-        count = "" if c.expected == 1 else f"\n({len(c.arrived)} of {c.expected} for {gradient})"
+        equals = f"{gradient} {'=' if c.expected == 1 else '+='} "
+        count = "" if c.expected == 1 else f"\n({len(c.arrived)} of {c.expected})"
         rows: list[tuple[str, ...]] = []
         if c.summed_over:
             node = self.report.by_name[step.node]
@@ -299,7 +302,8 @@ class _Printer:
 
     def results(self, *, inputs_only: bool) -> Table:
         """Each gradient as a closed formula in the names of the file, and its value."""
-        rows = [g for g in self.report.gradients.values() if g.input or not inputs_only or self.report.wrt]
+        every = [g for g in self.report.gradients.values() if g.name != self.report.output]
+        rows = [g for g in every if g.input or not inputs_only or self.report.wrt]
         if not rows:
             rows = list(self.report.gradients.values())
         shown, left_out = self.picked(len(rows))
@@ -319,7 +323,13 @@ class _Printer:
             formula = self.report.formula(g.name) if g.path else "0: no path leads to it"
             shape = () if self.report.scalar else (shape_text(g.shape),)
             cells.append((self.of(g.name), *shape, formula, self.cell(g.value)))
-        return Table("Gradients as formulas", columns, cells)
+        return Table("Gradients as formulas", _unbroken(columns, cells, len(columns) - 1), cells)
+
+
+def _unbroken(columns: tuple[Column, ...], rows: list[tuple[str, ...]], at: int) -> tuple[Column, ...]:
+    """The columns, that of numbers kept in one piece: only the words of a summary may be broken."""
+    long = any(len(line) > 2 * CELL_WIDTH for row in rows for line in row[at].split("\n"))
+    return (*columns[:at], replace(columns[at], wrap=long), *columns[at + 1 :])
 
 
 def _several(names: Sequence[str], most: int = 8) -> str:

@@ -7,6 +7,7 @@ number, `W[1]` indexes with a number, and `x + 1/3` prints as it was written.
 from __future__ import annotations
 
 import ast
+import builtins
 import math
 import operator as py
 import re
@@ -18,12 +19,12 @@ import numpy as np
 
 from gradcli.evaluate import value_of
 from gradcli.graph import INPUT, Graph, Node, Op, ShapeError
-from gradcli.graph.op import INFIX
+from gradcli.graph.op import INFIX, REGISTRY
 from gradcli.language import Part, Program
 from gradcli.ops.arrange import stack
-from gradcli.ops.create import Limits
+from gradcli.ops.create import CREATORS, Limits
 from gradcli.problems import GradError, Problem, Span, meaning
-from gradcli.trace.vocabulary import CONSTANTS, LEFT_OUT, MODULES, NOT_YET
+from gradcli.trace.vocabulary import CONSTANTS, DTYPES, LEFT_OUT, MODULES, NOT_YET, PASSED_OVER, WRAPPERS
 
 _NUMBERS = ("number", "number")
 
@@ -114,6 +115,11 @@ class Expressions:
                 later = number
                 break
         return meaning.unknown_name(self.span(place), name, [*self.names, *CONSTANTS], later)
+
+    def is_known(self, name: str) -> bool:
+        """Whether a name has a meaning here: the file's own, a constant, a module, a function."""
+        words = (self.names, CONSTANTS, self.modules, REGISTRY, CREATORS, WRAPPERS, DTYPES, PASSED_OVER)
+        return any(name in known for known in words) or hasattr(builtins, name)
 
     def found(self, value: Any) -> str:
         """A value in words, for messages."""

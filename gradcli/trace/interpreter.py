@@ -76,8 +76,14 @@ class Interpreter(Expressions):
         except RecursionError:
             self.problems.append(too_deep(self.span(statement)))
         except Silent:
-            pass
+            self._report_unknown(statement)
         self._poison(statement)
+
+    def _report_unknown(self, statement: ast.stmt) -> None:
+        """Of a line that uses a faulty name, reports what is wrong whatever that name's value: other unknown names."""
+        for part in ast.walk(statement):
+            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load) and not self.is_known(part.id):
+                self.problems.append(self.unknown(part, part.id))
 
     def _poison(self, statement: ast.stmt) -> None:
         """Marks every name that a faulty statement would have defined."""
@@ -86,6 +92,8 @@ class Interpreter(Expressions):
                 self.names[part.id] = Poison
             elif isinstance(part, (ast.FunctionDef, ast.ClassDef)):
                 self.names[part.name] = Poison
+            elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+                self.names.setdefault(self.text(part.value), Poison)
 
     def note(self, text: str) -> None:
         """Says that a line was passed over."""

@@ -1,8 +1,8 @@
 """Examples for any operator, drawn from what its block declares.
 
-Shapes come from a small pool, settings by the kind that their reader names, values from `op.domain`: all different, and
-away from the halves and wholes at which rounding functions jump and corners lie.  A new operator needs nothing here; a new
-*kind* of setting needs a line in `SETTINGS`.
+Shapes come from a small pool, settings by the kind that their reader names, values from `op.domain`: all different,
+and away from the halves and wholes at which rounding functions jump and corners lie.  A new operator needs nothing
+here; a new *kind* of setting needs a line in `SETTINGS`.
 """
 
 import itertools
@@ -21,9 +21,7 @@ from gradcli.graph.op import ALL, REGISTRY, Setting, Shape
 from gradcli.ops import arrange, pass_on, shapes
 
 OPERATORS = {(op.name if not op.hidden else f"{op.name}, hidden"): op for op in ALL}
-DIFFERENTIABLE = {
-    name: op for name, op in OPERATORS.items() if any(op.passes(s) for s in range(len(op.operands)))
-}
+DIFFERENTIABLE = {name: op for name, op in OPERATORS.items() if any(op.passes(s) for s in range(len(op.operands)))}
 
 POOL: list[Shape] = [(), (3,), (1,), (2, 3), (3, 1), (3, 3), (2, 1, 3), (2, 3, 2)]
 EMPTY: list[Shape] = [(0,), (0, 3), (2, 0)]
