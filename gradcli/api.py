@@ -52,10 +52,13 @@ def derive(
 
 
 def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mapping[str, Any]) -> Report:
+    for name in upstream:
+        _named(traced, "--upstream", name)
     output = _output(traced, of or (next(iter(upstream)) if len(upstream) == 1 else None))
     for name in upstream:
         if name != output.name:
-            raise GradError(command.unknown_node("--upstream", name, [output.name]))
+            way_out = f"name `{name}` as the output, too: `--of {name}`"
+            raise GradError(command.bad_option("--upstream", f"for the output `{output.name}`", name, way_out))
     targets = [_target(traced, name) for name in wrt]
     values = _values(traced)
     seed = _seed(traced, output, upstream, values)

@@ -17,6 +17,7 @@ from gradcli.evaluate import Values
 from gradcli.graph import Adjoint, Node, symbol
 from gradcli.graph.op import shape_of
 from gradcli.ops.reduce import stretch, unbroadcast, unbroadcast_axes
+from gradcli.ops.shapes import broadcast, same
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,7 @@ class Sweep:
 
 
 def _slots(node: Node, reached: bytearray) -> list[int]:
-    op = node.op
-    return [s for s, o in enumerate(node.operands) if reached[o.number] and op.passes(s)]
+    return [s for s, o in node.op.passing(node.operands) if reached[o.number]]
 
 
 def _marks(order: Sequence[Node]) -> bytearray:
@@ -67,9 +67,9 @@ def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -
             contributions = []
             op = node.op
             quick = plain and op.scalar is not None and not node.shape
-            for slot, operand in enumerate(operands):
+            for slot, operand in op.passing(operands):
                 number = operand.number
-                if not reached[number] or not op.passes(slot):
+                if not reached[number]:
                     continue
                 if quick:
                     try:
@@ -84,11 +84,55 @@ def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -
                 so_far = gradients[number]
                 gradients[number] = c if so_far is None else so_far + c
             sent.append(contributions)
-    return Sweep(order, gradients, sent, reached)
+    found = Sweep(order, gradients, sent, reached)
+    return _of_the_chosen(found, values, seed, plain) if any(map(_has_nan, gradients)) else found
 
 
-def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]) -> Any:
-    """What a node sends to one operand, in the operand's shape: numbers from numbers, nodes from nodes."""
+def _has_nan(value: Any) -> bool:
+    if isinstance(value, float):
+        return value != value
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
+
+
+def _of_the_chosen(found: Sweep, values: Values, seed: Any, plain: bool) -> Sweep:
+    """A sweep that met NaN, once more: an entry that no choice took contributes nothing, whatever its own slope is.
+
+    Beside every gradient goes that of a seed of NaN.  Arithmetic keeps it NaN, even times 0; so where it is 0,
+    a `where`, a maximum or an index left the entry out, and its 0 is not one that was computed.
+    """
+    gradients: list[Any] = [None] * len(found.reached)
+    marks: list[Any] = [None] * len(found.reached)
+    start = found.order[0]
+    gradients[start.number] = seed
+    marks[start.number] = seed * np.nan
+    sent: list[list[Any]] = []
+    with np.errstate(all="ignore"):
+        for node in found.order:
+            y = values[node.number]
+            arguments = [values[o.number] for o in node.operands]
+            unchosen = np.equal(marks[node.number], 0)
+            contributions = []
+            for slot in found.slots(node):
+                operand = node.operands[slot]
+                for kept in (gradients, marks):
+                    c = contribution(node, slot, kept[node.number], y, arguments, unchosen)
+                    if not plain:
+                        c = np.asarray(c, dtype=operand.dtype)[()]
+                    so_far = kept[operand.number]
+                    kept[operand.number] = c if so_far is None else so_far + c
+                    if kept is gradients:
+                        contributions.append(c)
+            sent.append(contributions)
+    return Sweep(found.order, gradients, sent, found.reached)
+
+
+def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any], unchosen: Any = None) -> Any:
+    """What a node sends to one operand, in the operand's shape: numbers from numbers, nodes from nodes.
+
+    `unchosen` marks entries of the node that were left out on the way to the output.
+    """
+    if unchosen is not None and unchosen.all():
+        return np.zeros(node.operands[slot].shape) if node.operands[slot].shape else 0.0
     rule = node.op.rule(slot)
     assert rule is not None
     settings = node.data
@@ -99,6 +143,8 @@ def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]
             raise
         # Python refuses to divide by zero; NumPy's inf or nan is the slope
         c = float(rule(np.float64(g), _numpy(y), *map(_numpy, arguments), **node.settings))
+    if unchosen is not None and node.op.shape in (same, broadcast):
+        c = np.where(unchosen, 0.0, c)[()]
     shape = node.operands[slot].shape
     if (shape or node.shape) and shape_of(c) != shape:
         # a matrix product's contribution has axes of its own, so only what is too narrow is stretched
@@ -147,9 +193,8 @@ def adjoint_sweep(order: list[Node], seed: Node | float, adjoint: Adjoint) -> di
                 g = g + part
             gradients[node.number] = g if isinstance(g, Node) else adjoint.constant(g)
             for slot in _slots(node, reached):
-                if node.operands[slot].differentiable:
-                    c = contribution(node, slot, gradients[node.number], node, node.operands)
-                    arrived.setdefault(node.operands[slot].number, []).append(c)
+                c = contribution(node, slot, gradients[node.number], node, node.operands)
+                arrived.setdefault(node.operands[slot].number, []).append(c)
     return gradients
 
 

@@ -28,7 +28,8 @@ def _decoded(name: str, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise GradError(command.wrong_encoding(name, error.start, data[error.start])) from None
+        likely = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "GBK"
+        raise GradError(command.wrong_encoding(name, error.start, data[error.start], likely)) from None
 
 
 def _nearby(path: Path) -> list[str]:

@@ -56,7 +56,13 @@ def derive(
 ) -> int:
     """Derive the gradients of formula files, step by step."""
     del no_check  # accepted already: scripts written today keep working once the tables end with a cross-check
-    seeds = _seeds(upstream or [])
+    try:
+        seeds = _seeds(upstream or [])
+    except GradError as error:
+        if format is not Format.JSON:
+            raise
+        _print_json([(file, error.problems) for file in files])
+        return ExitCode.WRONG_INPUT
     targets = [name.strip() for name in wrt.split(",") if name.strip()]
     outcomes: list[tuple[str, Report | tuple[Problem, ...]]] = []
     gc.disable()  # a short-lived process that makes no garbage worth looking for
@@ -66,7 +72,7 @@ def derive(
         try:
             report = derived(
                 _source(file),
-                of=of or None,
+                of=of.strip() or None,
                 wrt=targets,
                 upstream=seeds,
                 dtype=dtype.value,

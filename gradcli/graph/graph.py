@@ -32,12 +32,7 @@ class Graph:
             if known is None:
                 known = self._scalars[key] = (op.shape(*[()] * len(operands)), result_dtype(op, operands, settings))
             shape, dtype = known
-        flows = False
-        if dtype in FLOATS:
-            for slot, operand in enumerate(operands):
-                if operand.differentiable and op.passes(slot):
-                    flows = True
-                    break
+        flows = dtype in FLOATS and bool(op.passing(operands))
         nodes = self.nodes
         node = Node(op, operands, settings, shape, dtype, len(nodes), flows, "", line)
         nodes.append(node)
@@ -82,9 +77,8 @@ def backward_order(output: Node, wrt: Iterable[Node] | None = None) -> list[Node
     reached = [output]
     while stack:
         node = stack.pop()
-        op = node.op
-        for slot, operand in enumerate(node.operands):
-            if operand.differentiable and operand.number not in seen and op.passes(slot):
+        for _, operand in node.op.passing(node.operands):
+            if operand.number not in seen:
                 seen.add(operand.number)
                 stack.append(operand)
                 reached.append(operand)
@@ -98,7 +92,6 @@ def _leading_to(reached: Sequence[Node], wrt: Iterable[Node]) -> list[Node]:
     """Of nodes in reverse order, those that depend on one of `wrt` (themselves included)."""
     keep = {n.number for n in wrt}
     for node in reversed(reached):
-        op = node.op
-        if any(o.number in keep and o.differentiable and op.passes(s) for s, o in enumerate(node.operands)):
+        if any(o.number in keep for _, o in node.op.passing(node.operands)):
             keep.add(node.number)
     return [n for n in reached if n.number in keep]

@@ -11,9 +11,12 @@ computes.  So one text is the printed derivation, the adjoint graph and the fast
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gradcli.graph.node import Node
 
 Value = Any
 """A float, a NumPy scalar or array — or, inside a rule, a `Node`."""
@@ -121,6 +124,13 @@ class Op:
     def passes(self, slot: int) -> bool:
         """Whether any gradient flows back to the operand in this slot."""
         return self.vjp is not None and (callable(self.vjp) or self.vjp[slot] is not None)
+
+    def passing(self, operands: Sequence[Node]) -> Iterable[tuple[int, Node]]:
+        """The operands to which gradients flow, with their slots."""
+        vjp = self.vjp
+        if type(vjp) is tuple:
+            return [(s, o) for s, o in enumerate(operands) if o.differentiable and vjp[s] is not None]
+        return [] if vjp is None else [(s, o) for s, o in enumerate(operands) if o.differentiable]
 
     def __call__(self, *operands: Value, **settings: Any) -> Any:
         """A node if any operand is one, else the value."""

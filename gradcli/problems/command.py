@@ -33,12 +33,16 @@ def directory(path: str, inside: Sequence[str]) -> Problem:
 
 @mistake("unreadable-file")
 def unreadable_file(path: str, reason: str) -> Problem:
-    """The operating system does not let the file be read: a missing permission, or a device."""
+    """The operating system does not let the file be read.
+
+    A permission may be missing, the name may be too long, or what bears the name is a device and no file.
+    `ls -l FILE` shows whose it is and who may read it.
+    """
     return Problem("unreadable-file", f"`{path}` cannot be read: {reason}", help="check its permissions")
 
 
 @mistake("wrong-encoding")
-def wrong_encoding(path: str, offset: int, byte: int) -> Problem:
+def wrong_encoding(path: str, offset: int, byte: int, likely: str = "GBK") -> Problem:
     """The file is not UTF-8 text.
 
     It may have been saved in another encoding (GBK, UTF-16, Latin-1), or it may not be text at all.  Most editors
@@ -48,7 +52,7 @@ def wrong_encoding(path: str, offset: int, byte: int) -> Problem:
         "wrong-encoding",
         f"`{path}` is not UTF-8 text",
         notes=(f"byte {offset} is 0x{byte:02x}",),
-        help="save it as UTF-8, or convert it: `iconv -f GBK -t UTF-8 FILE`",
+        help=f"save it as UTF-8, or convert it: `iconv -f {likely} -t UTF-8 FILE`",
     )
 
 
@@ -82,13 +86,27 @@ def unknown_node(option: str, name: str, known: Iterable[str]) -> Problem:
 
 @mistake("no-gradient")
 def no_gradient(option: str, name: str, reason: str) -> Problem:
-    """A gradient is asked for at a node that has none: a label, a mask, or an input marked with `const(...)`."""
+    """A gradient is asked for at a node that has none.
+
+    Labels and masks are whole numbers and truth values, which do not vary smoothly; an input marked with
+    `const(...)` is data.  Take `const` away if the gradient with respect to the data is wanted:
+
+        X = const([[1, 2], [3, 4]])     # no dL/dX
+        X = [[1, 2], [3, 4]]            # dL/dX, too
+    """
     return Problem("no-gradient", f"{option}: `{name}` has no gradient: {reason}", help="name another node")
 
 
 @mistake("bad-option")
 def bad_option(option: str, expected: str, found: str, way_out: str = "") -> Problem:
-    """An option's value cannot be understood."""
+    """An option's value cannot be understood.
+
+    `--upstream` gives the gradient that arrives at the output, by the name of a node or in numbers; a list needs
+    quotes where the shell would take its brackets or blanks for its own:
+
+        gradcli derive product.txt --upstream C=dC
+        gradcli derive product.txt --upstream "C=[[1, 0], [0, 1]]"
+    """
     return Problem("bad-option", f"{option} must be {expected}, found `{found}`", help=way_out)
 
 

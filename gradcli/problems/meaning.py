@@ -10,12 +10,23 @@ from gradcli.problems.core import Label, Problem, Span, mistake
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """The known word closest in spelling, or ""."""
+    if len(word) > 60:
+        return ""  # no name is so long, and comparing it would take long, too
     known = list(dict.fromkeys(known))
     folded = {k.lower(): k for k in reversed(known)}
     if word.lower() in folded:
         return folded[word.lower()]
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
     return close[0] if close else ""
+
+
+_LOOKALIKES = str.maketrans("АВЕКМНОРСТХаеорсухіјѕΑΒΕΖΗΙΚΜΝΟΡΤΥΧορν", "ABEKMHOPCTXaeopcyxijsABEZHIKMNOPTYXopv")
+
+
+def lookalike(word: str, known: Iterable[str]) -> str:
+    """A known word that looks the same and has letters of another alphabet, or ""."""
+    seen = word.translate(_LOOKALIKES)
+    return next((k for k in known if k != word and k.translate(_LOOKALIKES) == seen), "")
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
@@ -37,6 +48,9 @@ def unknown_name(span: Span, name: str, known: Sequence[str], defined_later: int
     """
     if defined_later:
         way_out = f"`{name}` is defined on line {defined_later}; move that line above this one"
+    elif twin := lookalike(name, known):
+        codes = [f"U+{ord(b):04X} for U+{ord(a):04X}" for a, b in zip(name, twin, strict=True) if a != b]
+        way_out = f"the `{twin}` that is defined looks the same, but has other letters: {', '.join(codes)}"
     else:
         way_out = did_you_mean(name, known, f"define it on a line above: `{name} = …`")
     return Problem("unknown-name", f"`{name}` is not defined", (Label(span, "not known here"),), help=way_out)
@@ -96,7 +110,7 @@ def function_as_value(span: Span, name: str) -> Problem:
         "function-as-value",
         f"`{name}` is a function, not a value",
         (Label(span, "used as a value"),),
-        help=f"call it: `{name}(…)`, or define a name `{name}` first",
+        help=f"call it: `{name}(…)`" + (f", or define a name `{name}` first" if name.isidentifier() else ""),
     )
 
 
@@ -230,15 +244,16 @@ def not_in_language(span: Span, what: str, way_out: str) -> Problem:
 
 
 @mistake("number-too-large")
-def number_too_large(span: Span, text: str) -> Problem:
-    """A number is too large for a float64, whose largest value is about 1.8e308.
+def number_too_large(span: Span, text: str, largest: str = "1.8e308") -> Problem:
+    """A number is too large for its precision.
 
-    Written as it stands it would silently become infinity.  If infinity is meant, write `inf`.
+    A float64 ends at about 1.8e308, a float32 at 3.4e38 and a float16 at 65504.  Written as it stands it
+    would silently become infinity.  If infinity is meant, write `inf`.
     """
     return Problem(
         "number-too-large",
         f"{text} is too large to hold",
-        (Label(span, "larger than 1.8e308"),),
+        (Label(span, f"larger than {largest}"),),
         help="write `inf` if infinity is meant, or rescale the problem",
     )
 

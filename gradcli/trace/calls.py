@@ -6,6 +6,8 @@ An operator's call syntax derives from its block; nothing here names one.
 from __future__ import annotations
 
 import ast
+import builtins
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
@@ -15,10 +17,11 @@ import numpy as np
 
 from gradcli.graph import Node, Op
 from gradcli.graph.op import REGISTRY, operators
+from gradcli.ops.arrange import reshape
 from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
 from gradcli.problems import GradError, meaning
-from gradcli.trace.expressions import READERS, Expressions, Input, Module
+from gradcli.trace.expressions import HUGE, READERS, Expressions, Input, Module
 from gradcli.trace.vocabulary import DTYPES, WRAPPERS
 
 ALIASES = {"dim": "axis", "keepdim": "keepdims", "dims": "axes", "input": "x", "other": "b"}
@@ -53,8 +56,10 @@ def read_call(reader: Expressions, node: ast.Call) -> Any:
         if isinstance(base, Module):
             return _by_name(reader, node, function.attr, function)
         return _method(reader, node, function, base)
-    base = reader.value(function)
+    reader.value(function)
     text = reader.text(function)
+    if not isinstance(function, (ast.Constant, ast.Subscript, ast.Call, ast.List, ast.Tuple)):
+        text = f"({text})"
     raise GradError(meaning.not_a_function(reader.span(function), text if len(text) < 20 else "this"))
 
 
@@ -64,6 +69,9 @@ def _by_name(reader: Expressions, node: ast.Call, name: str, place: ast.expr) ->
         known = name in REGISTRY or name in CREATORS
         raise GradError(meaning.not_a_function(reader.span(place), name, known))
     if name not in REGISTRY and name not in CREATORS and name not in SPECIAL and name not in WRAPPERS | DTYPES:
+        if isinstance(place, ast.Name) and hasattr(builtins, name):
+            way_out = "a formula file is read, never run: write the formula out"
+            raise GradError(meaning.not_in_language(reader.span(place), f"Python's `{name}`", way_out))
         raise GradError(meaning.unknown_function(reader.span(place), name, known_functions()))
     if len(node.args) == 1 and not node.keywords and name in REGISTRY:
         op = REGISTRY[name]
@@ -85,6 +93,8 @@ def _method(reader: Expressions, node: ast.Call, function: ast.Attribute, base: 
     call = _arguments(reader, node, function.attr, None if first is None else first - 1)
     call.values.insert(0, base)
     call.places.insert(0, function.value)
+    if isinstance(base, str) or base is None or base is Ellipsis:
+        raise GradError(reader.no_number(base, function.value))
     if function.attr in METHODS:
         return METHODS[function.attr](reader, call)
     op = REGISTRY.get(function.attr)
@@ -151,9 +161,8 @@ def usage(op: Op) -> str:
 
 
 def _operate(reader: Expressions, op: Op, call: Call) -> Any:
-    if op.choose is not None and len(call.values) + len(call.keywords) >= len(op.operands):
-        chosen = op.choose(*_operand_values(op, call))
-        op = chosen or op
+    if op.choose is not None and len(given := _operand_values(op, call)) >= len(op.operands):
+        op = op.choose(*given) or op
     if op.variadic:
         values, places, settings, setting_places = _variadic(reader, op, call)
     else:
@@ -176,7 +185,7 @@ def _operand_values(op: Op, call: Call) -> list[Any]:
 
 
 def _require_labels(reader: Expressions, operand: Node, place: ast.AST) -> None:
-    whole = operand.number in reader.whole or (operand.leaf and bool(np.all(np.trunc(operand.data) == operand.data)))
+    whole = operand.number in reader.whole or (operand.leaf and _all_whole(operand.data))
     if not whole:
         raise GradError(
             meaning.wrong_argument(
@@ -187,6 +196,10 @@ def _require_labels(reader: Expressions, operand: Node, place: ast.AST) -> None:
                 "a label is the number of the right class; probabilities have one entry a class",
             )
         )
+
+
+def _all_whole(data: Any) -> bool:
+    return bool(np.all((np.trunc(data) == data) & (np.abs(data) < HUGE)))
 
 
 def _bind(reader: Expressions, op: Op, call: Call) -> _Bound:
@@ -204,9 +217,11 @@ def _bind(reader: Expressions, op: Op, call: Call) -> _Bound:
     for word, argument in call.keywords.items():
         name = word if word in names else ALIASES.get(word, word)
         if name not in names:
-            raise GradError(meaning.unknown_argument(reader.span(argument[1]), call.name, word, names, usage(op)))
+            place = _written_keyword(call, word)
+            raise GradError(meaning.unknown_argument(reader.span(place), call.name, word, names, usage(op)))
         if name in given:
-            raise GradError(meaning.argument_count(reader.span(argument[1]), call.name, f"`{name}` once", 2, usage(op)))
+            place = _written_keyword(call, word)
+            raise GradError(meaning.argument_count(reader.span(place), call.name, f"`{name}` once", 2, usage(op)))
         given[name] = argument
     required = [*op.operands, *(n for n, s in op.settings.items() if s.required)]
     if any(name not in given for name in required):
@@ -217,12 +232,21 @@ def _bind(reader: Expressions, op: Op, call: Call) -> _Bound:
     return [v for v, _ in operands], [p for _, p in operands], settings, setting_places
 
 
+def _written_keyword(call: Call, word: str) -> ast.AST:
+    """`word=value` as it stands in a call."""
+    return next(k for k in call.place.keywords if k.arg == word)
+
+
 def _count_problem(reader: Expressions, op: Op, call: Call) -> Any:
     least = len(op.operands) + sum(s.required for s in op.settings.values())
     most = len(op.operands) + len(op.settings)
-    expected = f"{least} argument{'s' * (least != 1)}" if least == most else f"{least} to {most} arguments"
     found = len(call.values) + len(call.keywords)
-    return meaning.argument_count(reader.span(call.place), call.name, expected, found, usage(op))
+    return meaning.argument_count(reader.span(call.place), call.name, _expected(least, most), found, usage(op))
+
+
+def _expected(least: int, most: int) -> str:
+    """How many arguments a call takes, in words."""
+    return f"{least} argument{'s' * (least != 1)}" if least == most else f"{least} to {most} arguments"
 
 
 def _setting(reader: Expressions, op: Op, name: str, value: Any, place: ast.AST) -> Any:
@@ -285,12 +309,12 @@ def _create(reader: Expressions, call: Call) -> Any:
         ) from None
     except MemoryError:
         raise GradError(meaning.too_large(reader.span(call.place), 0, reader.limits.max_elements)) from None
-    except ValueError as error:
-        found = ", ".join(reader.text(p) for p in call.places)
+    except (ValueError, OverflowError) as error:
+        found = ", ".join(reader.text(p) for p in [*call.place.args, *call.place.keywords])
         raise GradError(
             meaning.wrong_argument(reader.span(call.place), f"`{call.name}`", f"given {error}", found or "nothing")
         ) from None
-    return made if dtype is None else made.astype(_dtype(reader, *dtype))
+    return made if dtype is None else reader.cast(made, _dtype(reader, *dtype), call.place)
 
 
 def _number(value: Any) -> Any:
@@ -308,10 +332,12 @@ def _creator_problem(reader: Expressions, call: Call, parameters: Any) -> Any:
         for n in names
     )
     use = f"{call.name}({shown})"
-    for word, (_, place) in call.keywords.items():
+    for word in call.keywords:
         if word not in names:
-            return meaning.unknown_argument(reader.span(place), call.name, word, names, use)
-    return meaning.argument_count(reader.span(call.place), call.name, "other arguments", len(call.values), use)
+            return meaning.unknown_argument(reader.span(_written_keyword(call, word)), call.name, word, names, use)
+    least = sum(parameters[n].default is Parameter.empty for n in names)
+    found = len(call.values) + len(call.keywords)
+    return meaning.argument_count(reader.span(call.place), call.name, _expected(least, len(names)), found, use)
 
 
 def _wrapped(reader: Expressions, call: Call) -> Any:
@@ -324,9 +350,11 @@ def _wrapped(reader: Expressions, call: Call) -> Any:
         )
     value, place = call.values[0], call.places[0]
     dtype = call.keywords.get("dtype", (call.name, call.place) if call.name in DTYPES else None)
-    for word, (_, at) in call.keywords.items():
+    if isinstance(value, (str, Module)) or value is None:
+        raise GradError(reader.no_number(value, place))
+    for word in call.keywords:
         if word != "dtype" and word not in IGNORED:
-            known = ["dtype", *sorted(IGNORED)]
+            at, known = _written_keyword(call, word), ["dtype", *sorted(IGNORED)]
             raise GradError(meaning.unknown_argument(reader.span(at), call.name, word, known, f"{call.name}([1, 2])"))
     fixed = call.keywords.get("requires_grad", (True,))[0] is False
     precision = _dtype(reader, *dtype) if dtype else ""
@@ -340,7 +368,7 @@ def _wrapped(reader: Expressions, call: Call) -> Any:
     if not precision:
         return Input(value, differentiable=False) if fixed else value
     array = value if isinstance(value, np.ndarray) else reader.array(value, place)
-    return Input(array.astype(precision)[()], differentiable=not fixed)
+    return Input(reader.cast(array, precision, place)[()], differentiable=not fixed)
 
 
 def _dtype(reader: Expressions, value: Any, place: ast.AST) -> str:
@@ -363,13 +391,15 @@ def _const(reader: Expressions, call: Call) -> Any:
     if type(value) is Node or reader.holds_nodes(value):
         node = reader.operand(value, call.places[0])
         return reader.apply(stop_gradient, (node,), None, call.place, call.places)
+    if not isinstance(value, (bool, int, float, list, tuple, np.ndarray, np.generic)):
+        raise GradError(reader.no_number(value, call.places[0]))
     return Input(value, differentiable=False)
 
 
 def _length(reader: Expressions, call: Call) -> Any:
     if len(call.values) == 1:
         value = call.values[0]
-        if isinstance(value, (list, tuple, np.ndarray)):
+        if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
             return len(value)
         if type(value) is Node and value.shape:
             return value.shape[0]
@@ -384,12 +414,20 @@ def _plain_number(kind: Callable[[Any], Any]) -> Callable[[Expressions, Call], A
     def convert(reader: Expressions, call: Call) -> Any:
         value = reader.plain(call.values[0]) if len(call.values) == 1 else None
         if isinstance(value, (int, float)):
+            if kind is int and not math.isfinite(value):
+                expected = "a finite number"
+                raise GradError(
+                    meaning.wrong_argument(reader.span(call.places[0]), "the argument of `int`", expected, str(value))
+                )
             return kind(value)
         if kind is float and type(value) is Node:
             return value
         raise GradError(
             meaning.wrong_argument(
-                reader.span(call.place), f"the argument of `{call.name}`", "one number", reader.found(value)
+                reader.span(call.place),
+                f"the argument of `{call.name}`",
+                "one number",
+                f"{len(call.values)} arguments" if len(call.values) != 1 else reader.found(value),
             )
         )
 
@@ -400,15 +438,45 @@ def _item(reader: Expressions, call: Call) -> Any:
     return call.values[0]
 
 
+def _single(reader: Expressions, call: Call) -> Any:
+    """`x.item()`: a tensor of one entry as a number."""
+    if len(call.values) > 1 or call.keywords:
+        found = len(call.values) - 1 + len(call.keywords)
+        raise GradError(
+            meaning.argument_count(
+                reader.span(call.place), "item", "no arguments", found, "x.item(), or x[i] for an entry"
+            )
+        )
+    node = _node(reader, call)
+    if math.prod(node.shape) != 1:
+        way_out = "choose an entry, as in x[0], or reduce it, as in sum(x)"
+        raise GradError(
+            meaning.wrong_argument(
+                reader.span(call.places[0]), "what `item` is asked of", "a single number", reader.found(node), way_out
+            )
+        )
+    if not node.shape:
+        return call.values[0]
+    return reader.apply(reshape, (node,), {"shape": ()}, call.place, (call.places[0],))
+
+
+def _node(reader: Expressions, call: Call) -> Node:
+    """What a method is called on."""
+    value = call.values[0]
+    return value if type(value) is Node else reader.operand(value, call.places[0])
+
+
 def _size(reader: Expressions, call: Call) -> Any:
-    base = call.values[0]
-    if type(base) is Node and len(call.values) == 2:
-        axis = reader.plain(call.values[1])
-        if isinstance(axis, int) and -base.ndim <= axis < base.ndim:
-            return base.shape[axis]
-    if type(base) is Node and len(call.values) == 1:
-        return base.shape
-    raise GradError(meaning.wrong_argument(reader.span(call.place), "the argument of `size`", "an axis", "another"))
+    shape = _node(reader, call).shape
+    if len(call.values) == 1:
+        return shape
+    axis = reader.plain(call.values[1])
+    if len(call.values) == 2 and type(axis) is int and -len(shape) <= axis < len(shape):
+        return shape[axis]
+    expected = f"an axis from -{len(shape)} to {len(shape) - 1}" if shape else "left out for a scalar"
+    raise GradError(
+        meaning.wrong_argument(reader.span(call.places[1]), "the argument of `size`", expected, reader.found(axis))
+    )
 
 
 SPECIAL: dict[str, Callable[[Expressions, Call], Any]] = {
@@ -420,13 +488,13 @@ SPECIAL: dict[str, Callable[[Expressions, Call], Any]] = {
 """Functions of the language itself, which are no operators."""
 
 METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
-    "item": _item,
+    "item": _single,
     "tolist": _item,
     "cpu": _item,
     "contiguous": _item,
     "requires_grad_": _item,
     "size": _size,
-    "dim": lambda reader, call: call.values[0].ndim,
+    "dim": lambda reader, call: _node(reader, call).ndim,
     "numpy": lambda reader, call: _operate(reader, stop_gradient, call),
 }
 """Methods of tensors that are no operators."""

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from gradcli.evaluate import value_of
-from gradcli.graph import INPUT, Graph, Node, Op, ShapeError
+from gradcli.graph import CONSTANT, INPUT, Graph, Node, Op, ShapeError
+from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import INFIX, REGISTRY
 from gradcli.language import Part, Program
 from gradcli.ops.arrange import stack
@@ -30,6 +31,12 @@ _NUMBERS = ("number", "number")
 
 HUGE = 1 << 53
 """Whole numbers from here on are held as floats."""
+
+MAX_AXES = 64
+"""How many axes NumPy's arrays can have."""
+
+LARGEST = {"float64": "1.8e308", "float32": "3.4e38", "float16": "65504", "int64": "9.2e18"}
+"""The largest number of every precision, in words."""
 
 _PLAIN: dict[str, Callable[[Any, Any], Any]] = {
     "+": py.add,
@@ -124,9 +131,27 @@ class Expressions:
     def found(self, value: Any) -> str:
         """A value in words, for messages."""
         if type(value) is not Node:
-            return "text" if isinstance(value, str) else repr(value)
+            return self._found_plain(value)
+        if value.op is CONSTANT and value.shape == ():
+            return value.name
         kind = f"{value.dtype} of shape {value.shape}"
         return f"`{value.name}`, {kind}" if value.name else kind
+
+    def _found_plain(self, value: Any) -> str:
+        if isinstance(value, slice):
+            parts = [value.start, value.stop, *([] if value.step is None else [value.step])]
+            return ":".join("" if v is None else self.found(v) for v in parts)
+        if isinstance(value, tuple):
+            return ", ".join(map(self.found, value))
+        if isinstance(value, Module):
+            return f"`{value.path}`"
+        if self.holds_nodes(value):
+            return "a list with computed numbers in it"
+        if isinstance(value, list) and len(value) < 20:
+            return f"[{', '.join(map(self.found, value))}]"
+        value = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+        text = "text" if isinstance(value, str) else "..." if value is Ellipsis else repr(value)
+        return text if len(text) <= 60 else f"{text[:57]}..."
 
     # Values ----------------------------------------------------------------------------------
 
@@ -165,14 +190,18 @@ class Expressions:
         if isinstance(value, Input):
             return self.operand(value.value, place, kind)
         if isinstance(value, (np.ndarray, np.generic)):
-            return self.graph.constant(value)
+            return self.graph.constant(value[()])  # without axes it is a number, not an array
         raise GradError(self.no_number(value, place))
 
     def no_number(self, value: Any, place: ast.AST) -> Problem:
         """The problem of a value that is no number."""
+        what = "text" if isinstance(value, str) else f"a {type(value).__name__}"
+        if value is None or value is Ellipsis:
+            what = "None" if value is None else "`...`"
         if isinstance(value, Module):
-            return meaning.function_as_value(self.span(place), value.path)
-        what = "text" if isinstance(value, str) else "None" if value is None else f"a {type(value).__name__}"
+            what = f"the library `{value.path}`"
+        if isinstance(value, Input):
+            what = "data, or has a precision of its own"
         return meaning.wrong_kind(
             self.span(place),
             "a formula is about numbers",
@@ -186,6 +215,10 @@ class Expressions:
             return self.graph.constant(self.array(value, place), self.text(place))
         elements = place.elts if isinstance(place, (ast.List, ast.Tuple)) else [place] * len(value)
         parts = [self.operand(v, p) for v, p in zip(value, elements, strict=True)]
+        for part, element in zip(parts, elements, strict=True):
+            if part.shape != parts[0].shape:
+                raise GradError(meaning.ragged_list(self.span(element), _rows(parts[0].shape), _rows(part.shape)))
+        self._allow_axes(len(parts[0].shape) + 1, place)
         return self.apply(stack, parts, None, place, list(elements))
 
     def holds_nodes(self, value: Any) -> bool:
@@ -196,7 +229,9 @@ class Expressions:
 
     def array(self, value: Any, place: ast.AST) -> Any:
         """A nested list of numbers as an array of float64 (or of truth values)."""
-        self._list_shape(value, place)
+        if not isinstance(value, (list, tuple, bool, int, float, np.ndarray)):
+            raise GradError(self.no_number(value, place))
+        self._allow_axes(len(self._list_shape(value, place)), place)
         kinds = set(map(type, _entries(value)))
         try:
             array = np.array(value, dtype=bool if kinds == {bool} else float)
@@ -220,6 +255,24 @@ class Expressions:
             if shapes[-1] != shapes[0]:
                 raise GradError(meaning.ragged_list(self.span(here), _rows(shapes[0]), _rows(shapes[-1])))
         return (len(value), *(shapes[0] if shapes else ()))
+
+    def _allow_axes(self, axes: int, place: ast.AST) -> None:
+        if axes > MAX_AXES:
+            found = f"these brackets are {axes} deep"
+            way_out = "take out the brackets that hold one entry only"
+            raise GradError(
+                meaning.wrong_kind(self.span(place), f"a tensor has at most {MAX_AXES} axes", found, way_out)
+            )
+
+    def cast(self, array: Any, dtype: str, place: ast.AST) -> Any:
+        """Numbers of the file in another precision, which must be able to hold them."""
+        with np.errstate(all="ignore"):
+            result = array.astype(dtype)
+            lost = np.isinf(result) & np.isfinite(array) if dtype in FLOATS else ~(np.abs(array) < 2.0**63)
+        if np.any(lost) and dtype != "bool":
+            what = "a number in this tensor" if array.shape else "this number"
+            raise GradError(meaning.number_too_large(self.span(place), f"{what}, as {dtype},", LARGEST[dtype]))
+        return result
 
     def allow(self, shape: tuple[int, ...], place: ast.AST) -> None:
         """Refuses a tensor past the limit."""
@@ -314,9 +367,7 @@ class Expressions:
         kinds = op.operand_kinds or _NUMBERS
         operands = (self.operand(left, sides[0], kinds[0]), self.operand(right, sides[1], kinds[1]))
         if sign == "-" and operands[0].dtype == operands[1].dtype == "bool":
-            raise GradError(
-                meaning.wrong_kind(self.span(place), "masks cannot be subtracted", "both are masks", "use `a & ~b`")
-            )
+            raise GradError(self._masks_apart(place))
         if sign in "&|^":
             self._masks(operands, sides, sign)
         return self.apply(op, operands, None, place, sides)
@@ -328,7 +379,7 @@ class Expressions:
                     meaning.wrong_kind(
                         self.span(side),
                         f"`{sign}` is for masks",
-                        f"this is {operand.dtype}",
+                        f"this is {operand.dtype.removeprefix('weak ')}",
                         "compare first, as in `(a > 0) & (b > 0)`",
                     )
                 )
@@ -380,8 +431,16 @@ class Expressions:
         except ShapeError as error:
             raise GradError(self._mismatch(error, place, sides, {})) from None
         self.allow(shape, place)
-        with np.errstate(all="ignore"):
-            return np.asarray(op.forward(*values))
+        if sign == "-" and all(np.asarray(v).dtype == bool for v in values):
+            raise GradError(self._masks_apart(place))
+        try:
+            with np.errstate(all="ignore"):
+                return np.asarray(op.forward(*values))
+        except (ArithmeticError, TypeError, ValueError) as error:
+            raise GradError(meaning.cannot_evaluate(self.span(place), str(error))) from None
+
+    def _masks_apart(self, place: ast.AST) -> Problem:
+        return meaning.wrong_kind(self.span(place), "masks cannot be subtracted", "both are masks", "use `a & ~b`")
 
 
 def _entries(value: Any) -> Iterator[Any]:

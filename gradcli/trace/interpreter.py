@@ -20,6 +20,7 @@ from gradcli.graph import CONSTANT, Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import REGISTRY
 from gradcli.language import Part, Program
+from gradcli.language.splitting import is_boundary
 from gradcli.ops.create import Limits
 from gradcli.ops.pass_on import identity
 from gradcli.problems import GradError, Problem, meaning
@@ -54,13 +55,27 @@ class Interpreter(Expressions):
         """Reads the statements of a part of the file, having taken note of its faults of syntax."""
         self.part = part
         self.problems.extend(part.problems)
-        for problem in part.problems:  # what such a line would have defined is not missing, only faulty
-            line = self.program.source.lines[problem.line - 1] if problem.line else ""
-            if named := re.match(r"\s*(\w+)\s*[-+*/@]?=", line):
-                self.names[named[1]] = Poison
+        read = {part.line_of(statement) for statement in part.statements} if part.problems else set()
+        faulty = sorted({problem.line for problem in part.problems} - read, reverse=True)
         for statement in part.statements:
             self.line = part.line_of(statement)
+            while faulty and faulty[-1] < self.line:
+                self._poison_text(faulty.pop())
             self._guarded(statement)
+        while faulty:
+            self._poison_text(faulty.pop())
+
+    def _poison_text(self, line: int) -> None:
+        """Marks what the statement around a line that cannot be read would have defined: not missing, only faulty."""
+        lines = self.program.text.lines
+        first, end = line - 1, line
+        while first > 0 and not is_boundary(lines[first]):
+            first -= 1
+        while end < len(lines) and not is_boundary(lines[end]):
+            end += 1
+        for text in lines[first:end]:
+            for name in _targets(text):
+                self.names[name] = Poison
 
     def _guarded(self, statement: ast.stmt) -> None:
         try:
@@ -112,6 +127,8 @@ class Interpreter(Expressions):
 
     def bind(self, name: str, value: Any, place: ast.AST) -> None:
         """Gives a name to a value: a new node gets its name, numbers become an input."""
+        if value is Ellipsis:
+            raise GradError(self.no_number(value, place))
         if isinstance(value, (str, Module)) or value is None or _is_shape(value, place):
             self.names[name] = value
             return
@@ -138,6 +155,8 @@ class Interpreter(Expressions):
         if isinstance(value, Input):
             value, differentiable = value.value, value.differentiable
         kind = type(value)
+        if self.dtype != "float64" and kind in (float, int):
+            self.cast(np.asarray(value, float), self.dtype, place)
         if kind is float:
             node = self.graph.input(value, self.dtype, name, self.line, differentiable=differentiable)
         elif kind is bool:
@@ -160,7 +179,7 @@ class Interpreter(Expressions):
         else:
             whole = _whole_list(value) if written and array.dtype == float else None
         if array.dtype == float and self.dtype != "float64":
-            array = array.astype(self.dtype)
+            array = self.cast(array, self.dtype, place)
         data = array if array.ndim else array.item()
         node = self.graph.input(data, str(array.dtype), name, self.line, differentiable=differentiable)
         if whole is not None:
@@ -169,6 +188,9 @@ class Interpreter(Expressions):
 
     def _unpack(self, target: ast.Tuple | ast.List, value: Any, place: ast.AST) -> None:
         count = len(target.elts)
+        for each in target.elts:
+            if isinstance(each, ast.Starred):
+                raise GradError(self.refusal(each))
         if type(value) is Node:
             raise GradError(meaning.unpack(self.span(place), count, f"one tensor of shape {value.shape}"))
         if not isinstance(value, (tuple, list)):
@@ -221,6 +243,23 @@ class Interpreter(Expressions):
             node.data = self.whole[number]
             node.dtype = "int64"
             node.differentiable = False
+
+
+_ASSIGNS = re.compile(r"(?<![=!<>])=(?!=)")
+_NAME = r"[^\W\d]\w*(?:\s*\[[^\]]*\])?\s*"
+_TARGET = re.compile(rf"\s*({_NAME}(?:,\s*{_NAME})*),?\s*(?::[^:]*)?[-+*/@%]*")
+
+
+def _targets(line: str) -> list[str]:
+    """The names that a line which cannot be read was about to define."""
+    if named := re.match(r"\s*(?:def|class)\s+(\w+)", line):
+        return [named[1]]
+    names: list[str] = []
+    for statement in line.split(";"):
+        for target in _ASSIGNS.split(statement)[:-1]:
+            if found := _TARGET.fullmatch(target):
+                names += re.findall(r"[^\W\d]\w*", re.sub(r"\[[^\]]*\]", "", found[1]))
+    return names
 
 
 def _is_shape(value: Any, place: ast.AST) -> bool:
@@ -320,15 +359,26 @@ def _expression(self: Interpreter, statement: ast.Expr) -> None:
     self.note(f"`{self.text(node)}` has no name, so nothing can use it")
 
 
+_SEEDS = ("gradient", "grad", "seed")
+_AUTOGRAD = ("retain_graph", "create_graph", "inputs")
+_BACKWARD = "L.backward() or c.backward(dc)"
+
+
 def _backward(self: Interpreter, node: ast.Call) -> None:
     """`backward(L)`, `L.backward()`, `c.backward(dc)`: what to differentiate, and from which seed."""
-    arguments = [*node.args, *[k.value for k in node.keywords if k.arg in ("gradient", "grad", "seed")]]
+    arguments = [*node.args, *[k.value for k in node.keywords if k.arg in _SEEDS]]
+    for keyword in node.keywords:
+        if keyword.arg not in (*_SEEDS, *_AUTOGRAD):
+            known = [*_SEEDS, *_AUTOGRAD]
+            word = keyword.arg or "**"
+            raise GradError(meaning.unknown_argument(self.span(keyword), "backward", word, known, _BACKWARD))
     if isinstance(node.func, ast.Attribute) and not isinstance(self.value(node.func.value), Module):
         arguments.insert(0, node.func.value)
-    usage = "L.backward() or c.backward(dc)"
     if not 1 <= len(arguments) <= 2:
         raise GradError(
-            meaning.argument_count(self.span(node), "backward", "a node and perhaps its seed", len(arguments), usage)
+            meaning.argument_count(
+                self.span(node), "backward", "a node and perhaps its seed", len(arguments), _BACKWARD
+            )
         )
     output = self.value(arguments[0])
     if type(output) is not Node:
@@ -346,15 +396,15 @@ def _backward(self: Interpreter, node: ast.Call) -> None:
     self.result.output = output
     self.result.output_span = self.span(arguments[0])
     if len(arguments) == 2:
-        self.result.seed = _seed(self, arguments[1], output)
+        self.result.seed = _seed(self, arguments[1], output, self.text(arguments[0]))
 
 
-def _seed(self: Interpreter, place: ast.expr, output: Node) -> Any:
+def _seed(self: Interpreter, place: ast.expr, output: Node, name: str) -> Any:
     value = self.value(place)
     value = value.value if isinstance(value, Input) else value
     node = self.operand(value, place)
     if node.shape != output.shape and node.shape != ():
-        raise GradError(meaning.seed_shape(self.span(place), self.text(place), output.shape, node.shape))
+        raise GradError(meaning.seed_shape(self.span(place), name, output.shape, node.shape))
     return node
 
 

@@ -72,7 +72,7 @@ def _unary(self: Expressions, node: ast.UnaryOp) -> Any:
         return -value if sign == "-" else value
     if isinstance(value, (list, tuple)) and not self.holds_nodes(value):
         value = self.array(value, node.operand)
-    if isinstance(value, np.ndarray) and sign != "~":
+    if isinstance(value, np.ndarray) and sign != "~" and not (sign == "-" and value.dtype == bool):
         return -value if sign == "-" else value
     op = INFIX.get("u" + sign)
     operand = self.operand(value, node.operand, "mask" if sign == "~" else "number")
@@ -92,7 +92,8 @@ def _compare(self: Expressions, node: ast.Compare) -> Any:
     for sign_node, right_node in zip(node.ops, node.comparators, strict=True):
         sign = BINARY.get(type(sign_node))
         if sign is None:
-            raise GradError(meaning.not_in_language(self.span(node), "`in` and `is`", "compare with < <= > >= == !="))
+            word = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}[type(sign_node)]
+            raise GradError(meaning.not_in_language(self.span(node), f"`{word}`", "compare with < <= > >= == !="))
         right = self.value(right_node)
         part = self.binary(sign, left, right, node, (place, right_node))
         if result is None:
@@ -139,11 +140,13 @@ def _subscript(self: Expressions, node: ast.Subscript) -> Any:
     if isinstance(base, (int, float)):
         base = self.operand(base, node.value)
     try:
-        parts = index_key(key)
+        parts = index_key(key) or (Ellipsis,)  # `x[()]` is all of x
     except ValueError as error:
         raise GradError(
             meaning.wrong_argument(self.span(node.slice), "an index", str(error), self.found(key))
         ) from None
+    if any(isinstance(part, slice) and part.step == 0 for part in parts):
+        raise GradError(meaning.wrong_argument(self.span(node.slice), "the step of a slice", "a number but 0", "0"))
     if isinstance(base, tuple) and len(parts) == 1 and type(parts[0]) is int and -len(base) <= parts[0] < len(base):
         return base[parts[0]]
     named = any(isinstance(n, ast.Name) for n in ast.walk(node.slice))
@@ -162,6 +165,8 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
             return CONSTANTS[name]
         if name in OTHER_CONSTANTS:
             return OTHER_CONSTANTS[name]
+        if name in REGISTRY or name in CREATORS:
+            raise GradError(meaning.function_as_value(self.span(node), self.text(node)))
         return Module(f"{base.path}.{name}")
     if isinstance(base, (list, tuple, np.ndarray, int, float)) and not isinstance(base, bool):
         base = self.operand(base, node.value)
@@ -169,6 +174,14 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
         raise GradError(self.no_number(base, node.value))
     if name in ("T", "mT"):
         axes = None
+        if name == "mT" and base.ndim < 2:
+            found = [(self.span(node.value), f"shape {base.shape}")]
+            way_out = "only where there are two axes can they change places"
+            raise GradError(
+                meaning.shape_mismatch(
+                    self.span(node), self.text(node), "needs a matrix, or a stack of them", found, way_out
+                )
+            )
         if name == "mT" and base.ndim != 2:
             axes = (*range(base.ndim - 2), base.ndim - 1, base.ndim - 2)
         return self.apply(
