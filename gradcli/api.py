@@ -12,7 +12,7 @@ import numpy as np
 import gradcli.ops  # noqa: F401  (fills the registry)
 from gradcli.differentiate import sweep
 from gradcli.evaluate import CannotEvaluate, Values, evaluate
-from gradcli.graph import CONSTANT, INPUT, Node, backward_order
+from gradcli.graph import CONSTANT, INPUT, Node, backward_order, constant
 from gradcli.graph.collector import paused_collector
 from gradcli.graph.dtypes import FLOATS
 from gradcli.language import read
@@ -21,6 +21,9 @@ from gradcli.problems import GradError, Source, command, meaning
 from gradcli.report import Report
 from gradcli.sources import read_source
 from gradcli.trace import Traced, trace
+
+SEED_LENGTH, SEED_ENTRIES = 24, 12
+"""A seed of more characters or numbers than this is called `seed` in formulas."""
 
 
 def derive(
@@ -62,6 +65,7 @@ def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mappi
     targets = [_target(traced, name) for name in wrt]
     values = _values(traced)
     seed = _seed(traced, output, upstream, values)
+    traced.seed = _seed_node(traced, output, upstream.get(output.name), seed)
     order = backward_order(output, targets or None)
     if output not in order:
         order = [output]
@@ -153,6 +157,21 @@ def _seed(traced: Traced, output: Node, upstream: Mapping[str, Any], values: Val
     if output.shape == ():
         return float(array) if output.dtype == "float64" else array[()]
     return np.broadcast_to(array, output.shape)
+
+
+def _seed_node(traced: Traced, output: Node, given: Any, seed: Any) -> Node | None:
+    """What stands for the seed in formulas: the node that was named, or the numbers; None for a plain 1."""
+    node: Node | None = traced.seed if output is traced.output else None
+    if isinstance(given, str) and given.isidentifier():
+        node = _named(traced, "--upstream", given)
+    elif given is not None:
+        node = None
+    if node is not None and node.shape == output.shape:
+        return node
+    if output.shape == () and seed == 1:
+        return None
+    short = isinstance(given, str) and len(given) <= SEED_LENGTH
+    return constant(seed, given if short else "" if np.size(seed) <= SEED_ENTRIES else "seed")
 
 
 def _given(traced: Traced, given: Any, values: Values) -> Any:

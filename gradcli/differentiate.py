@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.evaluate import Values
 from gradcli.graph import Adjoint, Node, symbol
-from gradcli.graph.op import shape_of
+from gradcli.graph.op import Rule, shape_of
 from gradcli.ops.reduce import stretch, unbroadcast, unbroadcast_axes
 from gradcli.ops.shapes import broadcast, same
 
@@ -60,30 +60,38 @@ def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -
     sent: list[list[Any]] = []
     with np.errstate(all="ignore"):
         for node in order:
-            g = gradients[node.number]
             operands = node.operands
+            contributions: list[Any] = []
+            sent.append(contributions)
+            if not operands:
+                continue
+            g = gradients[node.number]
             y = values[node.number]
             arguments = [values[o.number] for o in operands]
-            contributions = []
             op = node.op
-            quick = plain and op.scalar is not None and not node.shape
+            if plain and op.scalar is not None and not node.shape:  # by the million: no call but that of the rule
+                for operand, rule in zip(operands, op.vjp, strict=True):  # type: ignore[arg-type]
+                    number = operand.number
+                    if rule is None or not reached[number]:
+                        continue
+                    try:
+                        c = rule(g, y, *arguments)
+                    except (ArithmeticError, ValueError):
+                        c = _careful(rule, g, y, arguments)
+                    contributions.append(c)
+                    so_far = gradients[number]
+                    gradients[number] = c if so_far is None else so_far + c
+                continue
             for slot, operand in op.passing(operands):
                 number = operand.number
                 if not reached[number]:
                     continue
-                if quick:
-                    try:
-                        c = op.vjp[slot](g, y, *arguments)  # type: ignore[index, misc]
-                    except (ArithmeticError, ValueError):
-                        c = contribution(node, slot, g, y, arguments)
-                else:
-                    c = contribution(node, slot, g, y, arguments)
-                    if not plain:
-                        c = np.asarray(c, dtype=operand.dtype)[()]
+                c = contribution(node, slot, g, y, arguments)
+                if not plain:
+                    c = np.asarray(c, dtype=operand.dtype)[()]
                 contributions.append(c)
                 so_far = gradients[number]
                 gradients[number] = c if so_far is None else so_far + c
-            sent.append(contributions)
     found = Sweep(order, gradients, sent, reached)
     return _of_the_chosen(found, values, seed, plain) if any(map(_has_nan, gradients)) else found
 
@@ -91,7 +99,8 @@ def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -
 def _has_nan(value: Any) -> bool:
     if isinstance(value, float):
         return value != value
-    return isinstance(value, np.ndarray) and value.dtype.kind == "f" and bool(np.isnan(value).any())
+    array = isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == "f"
+    return array and bool(np.isnan(value).any())
 
 
 def _of_the_chosen(found: Sweep, values: Values, seed: Any, plain: bool) -> Sweep:
@@ -141,8 +150,7 @@ def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]
     except (ArithmeticError, ValueError):
         if not isinstance(g, float):
             raise
-        # Python refuses to divide by zero; NumPy's inf or nan is the slope
-        c = float(rule(np.float64(g), _numpy(y), *map(_numpy, arguments), **node.settings))
+        c = _careful(rule, g, y, arguments, **node.settings)
     if unchosen is not None and node.op.shape in (same, broadcast):
         c = np.where(unchosen, 0.0, c)[()]
     shape = node.operands[slot].shape
@@ -150,6 +158,11 @@ def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]
         # a matrix product's contribution has axes of its own, so only what is too narrow is stretched
         c = unbroadcast(c if len(shape_of(c)) >= len(node.shape) else stretch(c, node.shape), shape)
     return c
+
+
+def _careful(rule: Rule, g: Any, y: Any, arguments: Sequence[Any], **settings: Any) -> float:
+    """A contribution between scalars where Python's arithmetic raises: NumPy's inf or nan is the slope."""
+    return float(rule(np.float64(g), _numpy(y), *map(_numpy, arguments), **settings))
 
 
 def _numpy(value: Any) -> Any:

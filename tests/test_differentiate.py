@@ -289,6 +289,7 @@ SLOPES = [
     ("x = [inf, 1.0]\nm = [False, True]\nz = sum(where(m, x * x, 0))", {"x": [0.0, 2.0]}),
     ("x = [0.0, 4.0]\nz = sum(where(x > 0, sqrt(x), x))", {"x": [1.0, 0.25]}),
     ("x = float32([0.0, 4.0])\nz = sum(where(x > 0, sqrt(x), x))", {"x": [1.0, 0.25]}),
+    ("x = float32(0.0)\nz = where(x > 0, log(x), 3 * x)", {"x": 3.0}),
     ("x = 0.0\nz = where(x > 0, log(x), 3 * x)", {"x": 3.0}),
     ("x = [0.0, 0.0]\nz = where(x[0] > 0, sum(sqrt(x)), 3 * x[1])", {"x": [0.0, 3.0]}),
     ("x = [0.0, 4.0]\ny = x / x\nz = y[1] * x[1]", {"x": [0.0, 1.0]}),

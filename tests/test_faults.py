@@ -226,6 +226,11 @@ FAULTS = [
         [("implicit-product", 3)],
         id="a fault does not reach the lines before it",
     ),
+    pytest.param(
+        "a, b += softmax_cross_entropy(uniform_random_numbers_without_any_end, 1)\nc = a\n",
+        [("syntax", 1)],
+        id="a long line that is not searched twice",
+    ),
     pytest.param("y = q + q\nz = q\n", [("unknown-name", 1), ("unknown-name", 2)], id="once a line"),
 ]
 

@@ -10,6 +10,7 @@ import typer
 from gradcli.cli.derive import derive
 from gradcli.cli.exit_codes import ExitCode
 from gradcli.cli.explain import explain
+from gradcli.cli.ops import ops
 from gradcli.cli.streams import ascii_only, console, discard_output, prepare_streams
 from gradcli.problems import GradError
 from gradcli.problems.command import usage
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command(name="derive")(derive)
 app.command(name="explain")(explain)
+app.command(name="ops")(ops)
 
 
 @app.callback(invoke_without_command=True)

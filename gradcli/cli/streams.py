@@ -22,7 +22,11 @@ def console(stream: IO[str] | None = None) -> Console:
     """A console on a stream (standard output), as wide as its terminal, or as COLUMNS says, or 80 columns."""
     from rich.console import Console
 
-    return Console(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
+    class Piped(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # Rich would exit with 1, which means something else here
+
+    return Piped(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
 
 
 def ascii_only(stream: IO[str]) -> bool:

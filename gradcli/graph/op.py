@@ -11,6 +11,7 @@ computes.  So one text is the printed derivation, the adjoint graph and the fast
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -104,6 +105,10 @@ class Op:
     """What the rule does where the function has a corner or a jump."""
     choose: Callable[..., Any] | None = None
     """`choose(*arguments)` names another operator where the arguments of a call mean that one, else None."""
+    example: str = ""
+    """A formula file for the reference, where none can be made from the block: `y` is this operator's value."""
+    family: str = ""
+    """The name of the module that declares it."""
     hidden: bool = False
     """Only rules use it: it cannot be called from a formula file."""
     operand_kinds: tuple[str, ...] = ()
@@ -163,7 +168,8 @@ INFIX: dict[str, Op] = {}
 
 def operator(name: str, operands: str, **block: Any) -> Op:
     """Declares an operator and files it under its spellings."""
-    op = Op(name=name, operands=tuple(operands.split()), **block)
+    family = sys._getframe(1).f_globals["__name__"].rpartition(".")[2]
+    op = Op(name=name, operands=tuple(operands.split()), family=family, **block)
     ALL.append(op)
     if op.infix:
         INFIX[op.infix] = op

@@ -144,6 +144,7 @@ cross_entropy = operator(
     spellings=("softmax_cross_entropy", "cross_entropy_loss"),
     forward=_loss_of_probabilities,
     vjp=(_scores_rule, _target_rule),
+    example="scores = [2.0, 1.0, -0.5]\ntarget = const([1, 0, 0])\ny = cross_entropy(scores, target)\nL = sum(y)\n",
     choose=lambda scores, target, *_: cross_entropy_of_labels if _holds_labels(scores, target) else None,
     shape=_loss_shape(0),
     **_LOSS,

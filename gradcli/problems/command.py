@@ -127,6 +127,16 @@ def unknown_code(word: str, known: Iterable[str]) -> Problem:
     )
 
 
+@mistake("unknown-operator")
+def unknown_operator(word: str, known: Iterable[str]) -> Problem:
+    """`gradcli ops` was asked about an operator that there is not.
+
+    `gradcli ops` alone lists them all, by family.
+    """
+    way_out = did_you_mean(word, known, "`gradcli ops` lists all there are")
+    return Problem("unknown-operator", f"there is no operator `{word}`", help=way_out)
+
+
 @mistake("usage")
 def usage(message: str, command_path: str) -> Problem:
     """The command was called in a way that it does not know: an option it does not have, a value it cannot read.

@@ -31,6 +31,7 @@ class Style:
     digits: int = 4
     full: bool = False
     sections: tuple[str, ...] = SECTIONS
+    headline: bool = True
 
 
 def print_report(console: Console, report: Report, style: Style) -> None:
@@ -49,7 +50,8 @@ class _Printer:
 
     def print(self) -> None:
         """The title, the sections asked for, and the notes."""
-        self.console.print(self.title(), soft_wrap=True)
+        if self.style.headline:
+            self.console.print(self.title(), soft_wrap=True)
         every = set(self.style.sections) == set(SECTIONS)
         tables: dict[str, Callable[[], Table]] = {
             "values": self.forward_values,

@@ -190,7 +190,7 @@ class Expressions:
         if isinstance(value, Input):
             return self.operand(value.value, place, kind)
         if isinstance(value, (np.ndarray, np.generic)):
-            return self.graph.constant(value[()])  # without axes it is a number, not an array
+            return self.graph.constant(np.asarray(value)[()])  # without axes it is a number, not an array
         raise GradError(self.no_number(value, place))
 
     def no_number(self, value: Any, place: ast.AST) -> Problem:
