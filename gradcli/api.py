@@ -66,7 +66,7 @@ def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mappi
     values = _values(traced)
     seed = _seed(traced, output, upstream, values)
     traced.seed = _seed_node(traced, output, upstream.get(output.name), seed)
-    order = backward_order(output, targets or None)
+    order = backward_order(output, targets or None, traced.graph.nodes)
     if output not in order:
         order = [output]
     swept = sweep(order, values, seed, plain=traced.graph.plain)

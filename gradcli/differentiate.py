@@ -7,7 +7,7 @@ undoes broadcasting is added here and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from gradcli.evaluate import Values
 from gradcli.graph import Adjoint, Node, symbol
-from gradcli.graph.op import Rule, shape_of
+from gradcli.graph.op import Op, shape_of
 from gradcli.ops.reduce import stretch, unbroadcast, unbroadcast_axes
 from gradcli.ops.shapes import broadcast, same
 
@@ -70,14 +70,14 @@ def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -
             arguments = [values[o.number] for o in operands]
             op = node.op
             if plain and op.scalar is not None and not node.shape:  # by the million: no call but that of the rule
-                for operand, rule in zip(operands, op.vjp, strict=True):  # type: ignore[arg-type]
+                for slot, (operand, rule) in enumerate(zip(operands, op.vjp, strict=True)):  # type: ignore[arg-type]
                     number = operand.number
                     if rule is None or not reached[number]:
                         continue
                     try:
                         c = rule(g, y, *arguments)
                     except (ArithmeticError, ValueError):
-                        c = _careful(rule, g, y, arguments)
+                        c = _careful(op, slot, g, y, arguments, {})
                     contributions.append(c)
                     so_far = gradients[number]
                     gradients[number] = c if so_far is None else so_far + c
@@ -142,15 +142,12 @@ def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]
     """
     if unchosen is not None and unchosen.all():
         return np.zeros(node.operands[slot].shape) if node.operands[slot].shape else 0.0
-    rule = node.op.rule(slot)
-    assert rule is not None
-    settings = node.data
     try:
-        c = rule(g, y, *arguments, **settings) if settings else rule(g, y, *arguments)
+        c = node.op.contribute(slot, g, y, arguments, node.settings)
     except (ArithmeticError, ValueError):
         if not isinstance(g, float):
             raise
-        c = _careful(rule, g, y, arguments, **node.settings)
+        c = _careful(node.op, slot, g, y, arguments, node.settings)
     if unchosen is not None and node.op.shape in (same, broadcast):
         c = np.where(unchosen, 0.0, c)[()]
     shape = node.operands[slot].shape
@@ -160,9 +157,9 @@ def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]
     return c
 
 
-def _careful(rule: Rule, g: Any, y: Any, arguments: Sequence[Any], **settings: Any) -> float:
+def _careful(op: Op, slot: int, g: Any, y: Any, arguments: Sequence[Any], settings: Mapping[str, Any]) -> float:
     """A contribution between scalars where Python's arithmetic raises: NumPy's inf or nan is the slope."""
-    return float(rule(np.float64(g), _numpy(y), *map(_numpy, arguments), **settings))
+    return float(op.contribute(slot, np.float64(g), _numpy(y), list(map(_numpy, arguments)), settings))
 
 
 def _numpy(value: Any) -> Any:

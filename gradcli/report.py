@@ -207,6 +207,8 @@ class Report:
     def title(self) -> str:
         """The output as one formula in the names of the inputs; if that is long, as the file has it."""
         node = self.output_node
+        if node.op is INPUT:
+            return f"output {node.name}"
         whole = formula(node, lambda n: n.name if n.op is INPUT else "", TITLE_OPERATIONS)
         if whole is not None and len(whole) <= FORMULA_LENGTH:
             return f"{node.name} = {whole}"
@@ -349,19 +351,15 @@ class Report:
 
     def _unsummed(self, node: Node, slot: int) -> Any:
         """A contribution before the sum that undoes broadcasting."""
-        rule = node.op.rule(slot)
-        assert rule is not None
         arguments = [self.values[o.number] for o in node.operands]
         g = self.sweep.gradients[node.number]
         with np.errstate(all="ignore"):
-            return rule(g, self.values[node.number], *arguments, **node.settings)
+            return node.op.contribute(slot, g, self.values[node.number], arguments, node.settings)
 
     def unsummed_rule(self, node: Node, slot: int) -> str:
         """How a contribution is computed before the sum that undoes broadcasting."""
-        rule = node.op.rule(slot)
-        assert rule is not None
         with Adjoint(self._neighbours(node), len(self.values)):
-            built = rule(self._upstream(node), node, *node.operands, **node.settings)
+            built = node.op.contribute(slot, self._upstream(node), node, node.operands, node.settings)
         return self._written(built)
 
     # Gradients -------------------------------------------------------------------------------

@@ -541,6 +541,16 @@ def test_a_reader_that_goes_away(write: Any) -> None:
         assert running.wait(60) == 0
 
 
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 2), (">&-", 0)])
+def test_closed_streams(write: Any, closed: str, code: int) -> None:
+    write(SHARED)
+    file = "-" if closed == "<&-" else "f.txt"
+    shell = ["sh", "-c", f'"$0" -m gradcli derive {file} {closed}', sys.executable]
+    done = subprocess.run(shell, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert "internal error" not in done.stderr
+
+
 def test_help_names_every_option() -> None:
     outcome = run("derive", "--help", COLUMNS="120")
     assert outcome.code == 0

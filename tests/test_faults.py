@@ -10,6 +10,7 @@ that is meant:
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import io
 import json
@@ -153,6 +154,7 @@ ELSEWHERE: Mapping[str, tuple[str, Callable[[Path], list[str | Path]], str]] = {
     "blank": ("empty-file", _file("blank.txt", b"\xef\xbb\xbf \t\r\n\f\n"), "blank.txt has no formula in it"),
     "odd name": ("unknown-name", _file("[red]x [1].txt", b"y = q"), "[red]x [1].txt:1:5"),
     "unknown code": ("unknown-code", lambda _: ["explain", "shapes"], "about `shapes`"),
+    "unknown operator": ("unknown-operator", lambda _: ["ops", "relo"], "no operator `relo`"),
     "unknown option": ("usage", lambda _: ["derive", "--colour", "x.txt"], "--colour"),
     "digits": ("usage", lambda _: ["derive", "x.txt", "--digits", "99"], "1<=x<=17"),
     "format": ("usage", lambda _: ["derive", "x.txt", "--format", "xml"], "'table'"),
@@ -172,8 +174,19 @@ def test_elsewhere(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert "  = help: " in outcome.err
 
 
+def test_output_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "f.txt").write_text("x = 1\ny = 2 * x\n")
+    monkeypatch.setattr("gradcli.cli.derive._print_outcome", full)
+    outcome = run("derive", tmp_path / "f.txt")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error[unwritable-output]: the output cannot be written: no space left on device\n")
+
+
 def test_every_mistake_has_a_case() -> None:
-    shown = {code_of(case) for case in CASES} | {code for code, _, _ in ELSEWHERE.values()}
+    shown = {code_of(case) for case in CASES} | {code for code, _, _ in ELSEWHERE.values()} | {"unwritable-output"}
     assert shown == set(MISTAKES)
 
 

@@ -166,7 +166,5 @@ def test_shape_text(shape: tuple[int, ...], text: str) -> None:
 
 
 def test_numbers_can_be_written_without_numpy() -> None:
-    code = (
-        "import sys, gradcli.render.numbers as n; n.block([[0.5] * 9] * 2); assert 'numpy' not in sys.modules"
-    )
+    code = "import sys, gradcli.render.numbers as n; n.block([[0.5] * 9] * 2); assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

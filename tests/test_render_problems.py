@@ -38,9 +38,7 @@ FORMULAS = Source(
 STDIN = Source("<stdin>", "u = 1\r\nw = 3 *\r\n[red]")
 
 
-def label(
-    line: int, column: int, end: int, text: str = "", source: Source = FORMULAS, to: int | None = None
-) -> Label:
+def label(line: int, column: int, end: int, text: str = "", source: Source = FORMULAS, to: int | None = None) -> Label:
     return Label(Span(source, line, column, to or line, end), text)
 
 
@@ -453,9 +451,7 @@ def test_only_the_first_label_has_the_colour_of_errors() -> None:
         label(1, 1, 2, "u", STDIN),
     )
     lines = problem_lines(Problem("code", "m", labels, ("n",), "h"), width=80)
-    styles = {
-        (line.plain[span.start : span.end].strip(), str(span.style)) for line in lines for span in line.spans
-    }
+    styles = {(line.plain[span.start : span.end].strip(), str(span.style)) for line in lines for span in line.spans}
     assert {(text, style) for text, style in styles if "red" in style} == {
         ("error[code]", "bold red"),
         ("^", "bold red"),
@@ -490,9 +486,7 @@ def test_carets_are_below_what_they_mean(before: str, after: str, width: int, as
 
 
 @given(
-    label_ends=st.lists(
-        st.tuples(st.integers(0, 90), st.integers(0, 90), st.booleans()), min_size=1, max_size=5
-    ),
+    label_ends=st.lists(st.tuples(st.integers(0, 90), st.integers(0, 90), st.booleans()), min_size=1, max_size=5),
     width=st.integers(1, 120),
 )
 def test_every_label_is_told(label_ends: list[tuple[int, int, bool]], width: int) -> None:

@@ -209,9 +209,7 @@ def test_no_character_is_lost(rows: list[tuple[str, ...]], width: int, wrap: boo
 
 
 def test_styles_only_where_the_console_has_them() -> None:
-    console = Console(
-        file=io.StringIO(), width=80, force_terminal=True, color_system="standard", no_color=False
-    )
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system="standard", no_color=False)
     print_table(console, GRADIENTS)
     assert isinstance(console.file, io.StringIO)
     text = console.file.getvalue()

@@ -13,7 +13,7 @@ from gradcli.cli.explain import explain
 from gradcli.cli.ops import ops
 from gradcli.cli.streams import ascii_only, console, discard_output, prepare_streams
 from gradcli.problems import GradError
-from gradcli.problems.command import usage
+from gradcli.problems.command import unwritable_output, usage
 
 app = typer.Typer(
     name="gradcli",
@@ -56,6 +56,9 @@ def main() -> None:
     except BrokenPipeError:
         discard_output()
         code = ExitCode.DONE
+    except OSError as error:  # what goes wrong in reading has problems of its own
+        discard_output()
+        code = _wrong(GradError(unwritable_output((error.strerror or str(error)).lower())))
     except Exception as error:
         code = _failed(error)
     sys.exit(int(code or ExitCode.DONE))

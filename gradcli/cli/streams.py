@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def prepare_streams() -> None:
-    """Lets every stream print any text: what its encoding lacks is written as an escape."""
+    """Lets every stream print any text: what its encoding lacks is written as an escape; a closed stream is empty."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  (as long as the process)
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -36,4 +40,5 @@ def ascii_only(stream: IO[str]) -> bool:
 
 def discard_output() -> None:
     """After the reader has gone (`| head`): nothing more is written, and nothing complains at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError, ValueError):  # a stream in memory has no descriptor, and needs none
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

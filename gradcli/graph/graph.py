@@ -17,7 +17,7 @@ class Graph:
 
     nodes: list[Node] = field(default_factory=list)
     _constants: dict[str, Node] = field(default_factory=dict)
-    _scalars: dict[tuple[Any, ...], tuple[Shape, str]] = field(default_factory=dict)
+    _scalars: dict[tuple[Any, ...], tuple[Shape, str, bool]] = field(default_factory=dict)
 
     def add(self, op: Op, operands: tuple[Node, ...], settings: dict[str, Any] | None, line: int) -> Node:
         """Adds the node for an operation: never merged, folded or reordered.  Raises ShapeError."""
@@ -25,14 +25,16 @@ class Graph:
             if operand.shape or settings:
                 shape = op.shape(*[o.shape for o in operands], **(settings or {}))
                 dtype = result_dtype(op, operands, settings)
+                flows = dtype in FLOATS and bool(op.passing(operands))
                 break
-        else:  # scalars, by the million: no shape to work out, and a dtype that was met before
-            key = (op, *[o.dtype for o in operands])
+        else:  # scalars, by the million: what depends on dtypes alone was worked out when they were first met
+            key = (op, *[o.dtype for o in operands], *[o.differentiable for o in operands])
             known = self._scalars.get(key)
             if known is None:
-                known = self._scalars[key] = (op.shape(*[()] * len(operands)), result_dtype(op, operands, settings))
-            shape, dtype = known
-        flows = dtype in FLOATS and bool(op.passing(operands))
+                shape = op.shape(*[()] * len(operands))
+                dtype = result_dtype(op, operands, settings)
+                known = self._scalars[key] = (shape, dtype, dtype in FLOATS and bool(op.passing(operands)))
+            shape, dtype, flows = known
         nodes = self.nodes
         node = Node(op, operands, settings, shape, dtype, len(nodes), flows, "", line)
         nodes.append(node)
@@ -66,12 +68,43 @@ class Graph:
 _PLAIN = frozenset({"float64", "bool", "int64", "weak float", "weak int"})
 
 
-def backward_order(output: Node, wrt: Iterable[Node] | None = None) -> list[Node]:
+def backward_order(output: Node, wrt: Iterable[Node] | None = None, nodes: Sequence[Node] | None = None) -> list[Node]:
     """The nodes a gradient reaches from `output`, consumers before operands.
 
     The order is the reverse of the order of writing, with the inputs (which have nothing to pass on) last.
-    With `wrt`, only nodes on a way from the output to one of those are kept.
+    With `wrt`, only nodes on a way from the output to one of those are kept.  `nodes` are the nodes of a graph by
+    number, where there is such a list; without it they are found from the output.
     """
+    reached = _ancestors(output) if nodes is None else _marked(output, nodes)
+    if wrt is not None:
+        reached = _leading_to(reached, wrt)
+    return [n for n in reached if n.op is not INPUT] + [n for n in reached if n.op is INPUT]
+
+
+def _marked(output: Node, nodes: Sequence[Node]) -> list[Node]:
+    """The nodes a gradient reaches, in reverse order: one walk down the list, marking operands."""
+    marks = bytearray(output.number + 1)
+    marks[output.number] = 1
+    reached = []
+    for node in reversed(nodes[: output.number + 1]):
+        if not marks[node.number]:
+            continue
+        reached.append(node)
+        if not node.operands:
+            continue
+        vjp = node.op.vjp
+        if type(vjp) is tuple:
+            for operand, rule in zip(node.operands, vjp, strict=True):
+                if rule is not None and operand.differentiable:
+                    marks[operand.number] = 1
+        else:
+            for _, operand in node.op.passing(node.operands):
+                marks[operand.number] = 1
+    return reached
+
+
+def _ancestors(output: Node) -> list[Node]:
+    """The same, found from the output."""
     seen = {output.number}
     stack = [output]
     reached = [output]
@@ -83,9 +116,7 @@ def backward_order(output: Node, wrt: Iterable[Node] | None = None) -> list[Node
                 stack.append(operand)
                 reached.append(operand)
     reached.sort(key=lambda n: -n.number)
-    if wrt is not None:
-        reached = _leading_to(reached, wrt)
-    return [n for n in reached if n.op is not INPUT] + [n for n in reached if n.op is INPUT]
+    return reached
 
 
 def _leading_to(reached: Sequence[Node], wrt: Iterable[Node]) -> list[Node]:

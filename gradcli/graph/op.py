@@ -79,7 +79,8 @@ class Op:
     forward: Callable[..., Value]
     """`forward(*values, **settings)` with NumPy."""
     vjp: tuple[Rule | None, ...] | Rule | None
-    """One rule an operand (None: no gradient).  For a list of operands one rule, which is given `slot=`."""
+    """One rule an operand (None: no gradient).  Of an operator that takes a list, one rule for all: it is given the
+    operands as one sequence, and `slot=`."""
     doc: str = ""
     dtype: Callable[..., str] | None = None
     """`dtype(*operand_keys)`; None promotes as NumPy does."""
@@ -119,12 +120,14 @@ class Op:
         """Whether it takes a list of operands."""
         return self.operands[:1] != () and self.operands[0].startswith("*")
 
-    def rule(self, slot: int) -> Rule | None:
-        """The rule for one operand; None where no gradient flows."""
-        if callable(self.vjp):
-            vjp = self.vjp
-            return lambda g, y, *operands, **settings: vjp(g, y, *operands, slot=slot, **settings)
-        return self.vjp[slot] if self.vjp is not None else None
+    def contribute(self, slot: int, g: Value, y: Value, operands: Sequence[Value], settings: Mapping[str, Any]) -> Any:
+        """What the rule of one operand makes of the upstream gradient."""
+        if callable(self.vjp):  # of a list of operands, which may be long: not spread over a call
+            return self.vjp(g, y, operands, slot=slot, **settings)
+        assert self.vjp is not None
+        rule = self.vjp[slot]
+        assert rule is not None
+        return rule(g, y, *operands, **settings)
 
     def passes(self, slot: int) -> bool:
         """Whether any gradient flows back to the operand in this slot."""

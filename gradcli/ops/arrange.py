@@ -5,6 +5,7 @@ None of these computes; each rule puts the gradient back to where the entries ca
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def _concat_shape(*shapes: Shape, axis: int = 0) -> Shape:
     return (*first[:at], sum(s[at] for s in shapes), *first[at + 1 :])
 
 
-def _concat_rule(g: Any, y: Any, *operands: Any, slot: int, axis: int = 0) -> Any:
+def _concat_rule(g: Any, y: Any, operands: Sequence[Any], slot: int, axis: int = 0) -> Any:
     at = axis % len(shape_of(g))
     start = sum(shape_of(o)[at] for o in operands[:slot])
     window = slice(start, start + shape_of(operands[slot])[at])
@@ -149,7 +150,7 @@ def _stack_shape(*shapes: Shape, axis: int = 0) -> Shape:
     return (*shapes[0][:at], len(shapes), *shapes[0][at:])
 
 
-def _stack_rule(g: Any, y: Any, *operands: Any, slot: int, axis: int = 0) -> Any:
+def _stack_rule(g: Any, y: Any, operands: Sequence[Any], slot: int, axis: int = 0) -> Any:
     at = axis % len(shape_of(g))
     return index(g, key=(*[slice(None)] * at, slot))
 
@@ -177,7 +178,10 @@ def _index_part(part: Any) -> Any:
     if isinstance(part, slice):
         return slice(*[None if v is None else whole(v) for v in (part.start, part.stop, part.step)])
     if isinstance(part, (list, np.ndarray)):
-        array = np.asarray(part)
+        try:
+            array = np.asarray(part)
+        except ValueError:
+            raise ValueError("whole numbers, in rows of one length") from None
         if array.dtype == bool:
             return array
         if array.size and (array.dtype.kind not in "iuf" or (array != np.trunc(array)).any()):
@@ -197,15 +201,24 @@ def _indexed(x: Shape, key: tuple[Any, ...]) -> Shape:
         )
     try:
         return tuple(np.broadcast_to(np.zeros(()), x)[key].shape)
-    except IndexError as error:
-        raise ShapeError(_index_words(x, key, error), {0: shape_words(x)}, "counting starts at 0") from None
+    except (IndexError, ValueError):
+        raise ShapeError(_index_words(x, key), {0: shape_words(x)}, "counting starts at 0") from None
 
 
-def _index_words(x: Shape, key: tuple[Any, ...], error: IndexError) -> str:
-    used = sum(1 for part in key if part is not None and part is not Ellipsis)
-    if used > len(x):
-        return f"there are {used} indices for {len(x)} axes"
-    return f"the index does not fit: {error}"
+def _index_words(x: Shape, key: tuple[Any, ...]) -> str:
+    """What is wrong with an index: too many parts, one that is outside its axis, or lists that do not go together."""
+    used = [part for part in key if part is not None and part is not Ellipsis]
+    if len(used) > len(x):
+        return f"too many indices: {len(used)} of them, and {len(x)} {'axis' if len(x) == 1 else 'axes'}"
+    if not any(part is Ellipsis for part in key):
+        for axis, part in enumerate(used):
+            whole_numbers = np.asarray(part if isinstance(part, (int, np.ndarray)) else 0)
+            if whole_numbers.dtype == bool:
+                continue
+            for number in whole_numbers.ravel().tolist():
+                if not -x[axis] <= number < x[axis]:
+                    return f"index {number} is outside axis {axis}, which goes from {-x[axis]} to {x[axis] - 1}"
+    return "the index does not fit: lists and masks in it must have shapes that go together"
 
 
 def key_text(key: tuple[Any, ...]) -> str:

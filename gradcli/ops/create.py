@@ -120,7 +120,10 @@ def randn(*shape: Any, seed: Any = 0, limits: Limits) -> Any:
 @creator("uniform", "rand")
 def uniform(*shape: Any, low: Any = 0.0, high: Any = 1.0, seed: Any = 0, limits: Limits) -> Any:
     """Numbers spread evenly between `low` and `high`, the same for the same seed."""
-    return np.random.default_rng(_seed(seed)).uniform(real(low), real(high), _shape(shape, limits))
+    bounds = real(low), real(high)
+    if not (np.isfinite(bounds).all() and bounds[0] <= bounds[1]):
+        raise ValueError("finite bounds, the lower one first")
+    return np.random.default_rng(_seed(seed)).uniform(*bounds, _shape(shape, limits))
 
 
 def _seed(value: Any) -> int:
@@ -136,34 +139,51 @@ def load(path: Any, name: Any = None, *, limits: Limits) -> Any:
     if not isinstance(path, str):
         raise ValueError('the name of a file, such as "weights.npz"')
     file = limits.directory / path
-    if not file.is_file():
-        raise ValueError(f"a file that exists (there is no {path!r} beside the formula file)")
     try:
+        if not file.is_file():
+            raise ValueError(f"a file that exists (there is no {path!r} beside the formula file)")
         value = _read(file, name)
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        if isinstance(error, ValueError) and str(error).startswith("the name of"):
-            raise
+        limits.allow(value.shape)
+    except (ValueError, TooLarge):
+        raise
+    except Exception as error:  # NumPy's readers meet broken files with exceptions of every kind
         raise ValueError(f"a file of numbers; {path!r} cannot be read ({_reason(error)})") from None
     if value.dtype.kind not in "fiub":
         raise ValueError(f"numbers; {path!r} holds {value.dtype}")
-    limits.allow(value.shape)
-    return value if value.dtype.name in ("float16", "float32") else value.astype(float)
+    native = value.dtype.newbyteorder("=")
+    return value.astype(native if native.name in ("float16", "float32") else float)
 
 
 def _read(file: Path, name: Any) -> Any:
+    """The array in a file.  ValueError says what the user could change, any other exception that the file is broken."""
     if file.suffix == ".csv":
-        return np.loadtxt(file, delimiter=",", ndmin=1)
-    loaded = np.load(file, allow_pickle=False)
+        try:
+            return np.loadtxt(file, delimiter=",", ndmin=1)
+        except ValueError as error:
+            raise TypeError(error) from None
+    try:
+        loaded = np.load(file, allow_pickle=False)
+    except ValueError as error:
+        raise TypeError("it holds Python objects" if _is_numpy_file(file) else "it is no NumPy file") from error
     if not isinstance(loaded, np.lib.npyio.NpzFile):
+        if name is not None:
+            raise ValueError(f"a file name alone; a .npy file has no array of the name {name!r}")
         return loaded
     with loaded:
         if name is None and len(loaded.files) == 1:
             name = loaded.files[0]
         if name not in loaded.files:
             raise ValueError(f"the name of one of its arrays: {', '.join(loaded.files)}")
-        return loaded[name]
+        try:
+            return np.asarray(loaded[name])
+        except ValueError:
+            raise TypeError("it holds Python objects") from None
+
+
+def _is_numpy_file(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return stream.read(6) in (b"\x93NUMPY", b"PK\x03\x04\x14\x00")
 
 
 def _reason(error: Exception) -> str:
-    text = str(error)
-    return "it holds Python objects" if "pickle" in text.lower() else text.split("\n")[0]
+    return (str(error) or type(error).__name__).split("\n")[0]

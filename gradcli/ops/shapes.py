@@ -52,10 +52,10 @@ def _no_broadcast(shapes: Sequence[Shape], a: int, b: int, axis: int) -> ShapeEr
 def normal_axis(axis: int, ndim: int) -> int:
     """The axis counted from the front; raises ShapeError if there is none."""
     if not -ndim <= axis < ndim:
-        valid = f"from -{ndim} to {ndim - 1}" if ndim else "none, for it is a scalar"
+        valid = f"the axes are from -{ndim} to {ndim - 1}" if ndim else "a scalar has no axes"
         raise ShapeError(
             f"there is no axis {axis}",
-            {"axis": f"the axes are {valid}"},
+            {"axis": valid},
             "axes are counted from 0, or from -1 backwards",
         )
     return axis % ndim

@@ -41,6 +41,18 @@ def unreadable_file(path: str, reason: str) -> Problem:
     return Problem("unreadable-file", f"`{path}` cannot be read: {reason}", help="check its permissions")
 
 
+@mistake("unwritable-output")
+def unwritable_output(reason: str) -> Problem:
+    """What was found could not be written to the standard output.
+
+    The disk may be full, or the device that the output is sent to may have gone.  What was written before is
+    incomplete, so throw it away:
+
+        gradcli derive circuit.txt > /dev/full     # fails: nothing can be written there
+    """
+    return Problem("unwritable-output", f"the output cannot be written: {reason}", help="send it somewhere else")
+
+
 @mistake("wrong-encoding")
 def wrong_encoding(path: str, offset: int, byte: int, likely: str = "GBK") -> Problem:
     """The file is not UTF-8 text.

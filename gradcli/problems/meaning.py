@@ -287,6 +287,39 @@ def too_large(span: Span, elements: int, limit: int) -> Problem:
     )
 
 
+@mistake("too-many-axes")
+def too_many_axes(span: Span, found: int, limit: int) -> Problem:
+    """A tensor has more axes than NumPy can hold, which is 64.
+
+    A real tensor has a few: a batch of images has four.  Look for a `reshape` or an index with many `None`s.
+    """
+    return Problem(
+        "too-many-axes",
+        f"a tensor of {found} axes is past the limit of {limit}",
+        (Label(span, f"{found} axes"),),
+        help="use fewer axes; `reshape` joins several into one",
+    )
+
+
+@mistake("bare-list")
+def bare_list(span: Span, sign: str, text: str) -> Problem:
+    """Arithmetic with a list that is no tensor yet.
+
+    In Python `[1, 2] * 2` is the longer list `[1, 2, 1, 2]`, and `[1] + [2]` is `[1, 2]`; in mathematics something
+    else is meant.  So that nothing is silently misread, say that it is an array, or give it a name first:
+
+        y = [1, 2] * 2            # refused
+        y = array([1, 2]) * 2     # [2, 4]
+    """
+    shown = text if len(text) < 30 else "[…]"
+    return Problem(
+        "bare-list",
+        f"`{sign}` means different things for lists and for tensors",
+        (Label(span, "a list"),),
+        help=f"for a tensor, write `array({shown})`",
+    )
+
+
 @mistake("cannot-evaluate")
 def cannot_evaluate(span: Span, reason: str) -> Problem:
     """An operation has no value at these inputs.

@@ -138,7 +138,8 @@ def implicit_product(span: Span, left: str, right: str) -> Problem:
         y = 2x + 3 a      wrong
         y = 2*x + 3*a     right
     """
-    way_out = f"for a product, write `{left}*{right}`"
+    factors = f"`*` before `{right}`" if left in ")]}" else f"`{left}*{right}`"
+    way_out = f"for a product, write {factors}"
     if left == "d":
         way_out = f"for a derivative, write `d{right}` without a blank; {way_out}"
     return Problem(

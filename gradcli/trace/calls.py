@@ -21,7 +21,7 @@ from gradcli.ops.arrange import reshape
 from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
 from gradcli.problems import GradError, meaning
-from gradcli.trace.expressions import HUGE, READERS, Expressions, Input, Module
+from gradcli.trace.expressions import HUGE, READERS, Expressions, Input, Module, whole_list
 from gradcli.trace.vocabulary import DTYPES, WRAPPERS
 
 ALIASES = {"dim": "axis", "keepdim": "keepdims", "dims": "axes", "input": "x", "other": "b"}
@@ -63,12 +63,16 @@ def read_call(reader: Expressions, node: ast.Call) -> Any:
     raise GradError(meaning.not_a_function(reader.span(function), text if len(text) < 20 else "this"))
 
 
+def _is_function(name: str) -> bool:
+    return any(name in words for words in (CREATORS, SPECIAL, WRAPPERS, DTYPES))
+
+
 def _by_name(reader: Expressions, node: ast.Call, name: str, place: ast.expr) -> Any:
     if isinstance(place, ast.Name) and name in reader.names:
         reader.value(place)  # silent if the name's own line was faulty
         known = name in REGISTRY or name in CREATORS
         raise GradError(meaning.not_a_function(reader.span(place), name, known))
-    if name not in REGISTRY and name not in CREATORS and name not in SPECIAL and name not in WRAPPERS | DTYPES:
+    if name not in REGISTRY and not _is_function(name):
         if isinstance(place, ast.Name) and hasattr(builtins, name):
             way_out = "a formula file is read, never run: write the formula out"
             raise GradError(meaning.not_in_language(reader.span(place), f"Python's `{name}`", way_out))
@@ -366,9 +370,19 @@ def _wrapped(reader: Expressions, call: Call) -> Any:
     if isinstance(value, Input):
         return value
     if not precision:
+        value = _array_of(reader, value, place)
         return Input(value, differentiable=False) if fixed else value
     array = value if isinstance(value, np.ndarray) else reader.array(value, place)
     return Input(reader.cast(array, precision, place)[()], differentiable=not fixed)
+
+
+def _array_of(reader: Expressions, value: Any, place: ast.AST) -> Any:
+    """A list as an array, of whole numbers if all are; they become floats where they are used as numbers."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    array = reader.array(value, place)
+    whole = array.dtype == float and whole_list(value) and bool(np.all(np.abs(array) < HUGE))
+    return array.astype(np.int64) if whole else array
 
 
 def _dtype(reader: Expressions, value: Any, place: ast.AST) -> str:
@@ -435,7 +449,14 @@ def _plain_number(kind: Callable[[Any], Any]) -> Callable[[Expressions, Call], A
 
 
 def _item(reader: Expressions, call: Call) -> Any:
+    """A method that changes nothing here."""
     return call.values[0]
+
+
+def _leave_graph(reader: Expressions, call: Call) -> Any:
+    """`x.numpy()`: the numbers of a tensor, which no gradient follows."""
+    node = _node(reader, call)
+    return reader.apply(stop_gradient, (reader.operand(node, call.places[0]),), None, call.place, call.places[:1])
 
 
 def _single(reader: Expressions, call: Call) -> Any:
@@ -455,9 +476,9 @@ def _single(reader: Expressions, call: Call) -> Any:
                 reader.span(call.places[0]), "what `item` is asked of", "a single number", reader.found(node), way_out
             )
         )
-    if not node.shape:
-        return call.values[0]
-    return reader.apply(reshape, (node,), {"shape": ()}, call.place, (call.places[0],))
+    if node.shape:
+        node = reader.apply(reshape, (node,), {"shape": ()}, call.place, call.places[:1])
+    return reader.apply(stop_gradient, (node,), None, call.place, call.places[:1])
 
 
 def _node(reader: Expressions, call: Call) -> Node:
@@ -489,13 +510,13 @@ SPECIAL: dict[str, Callable[[Expressions, Call], Any]] = {
 
 METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
     "item": _single,
-    "tolist": _item,
+    "tolist": _leave_graph,
+    "numpy": _leave_graph,
     "cpu": _item,
     "contiguous": _item,
     "requires_grad_": _item,
     "size": _size,
     "dim": lambda reader, call: _node(reader, call).ndim,
-    "numpy": lambda reader, call: _operate(reader, stop_gradient, call),
 }
 """Methods of tensors that are no operators."""
 

@@ -29,6 +29,9 @@ from gradcli.trace.vocabulary import CONSTANTS, DTYPES, LEFT_OUT, MODULES, NOT_Y
 
 _NUMBERS = ("number", "number")
 
+MOST_AXES = 64
+"""NumPy's own limit."""
+
 HUGE = 1 << 53
 """Whole numbers from here on are held as floats."""
 
@@ -98,6 +101,7 @@ class Expressions:
         self.part: Part
         self.whole: dict[int, Any] = {}
         """Inputs written in whole numbers, by node number, which nothing has used as numbers yet."""
+        self._literals: dict[tuple[type, Any], Node] = {}
         self.raw: dict[int, Any] = {}
         """Every input written in whole numbers, as it was written."""
         self.plainly: set[int] = set()
@@ -182,7 +186,11 @@ class Expressions:
             if type(value) is int and abs(value) > HUGE:
                 value = float(value)
             if type(place) is ast.Constant:
-                return self.graph.constant(value, repr(value))
+                key = (type(value), value)
+                known = self._literals.get(key)
+                if known is None:
+                    known = self._literals[key] = self.graph.constant(value, repr(value))
+                return known
             text = self.text(place) if isinstance(place, ast.expr) else ""
             return self.graph.constant(value, text if 0 < len(text) <= 24 else repr(value))
         if isinstance(value, (list, tuple)):
@@ -325,6 +333,8 @@ class Expressions:
             node = self.graph.add(op, tuple(operands), settings, self.line)
         except ShapeError as error:
             raise GradError(self._mismatch(error, place, places, setting_places or {})) from None
+        if len(node.shape) > MOST_AXES:
+            raise GradError(meaning.too_many_axes(self.span(place), len(node.shape), MOST_AXES))
         if node.shape and math.prod(node.shape) > self.limits.max_elements:
             self.allow(node.shape, place)
         return node
@@ -360,6 +370,11 @@ class Expressions:
                 return self._plain_binary(sign, left, right, place)
             return self._plain_arrays(sign, left, right, place, sides)
         op = INFIX.get(sign)
+        if op is not None and op.scalar is not None and _are_plain_scalars(left, right):  # the common case by far
+            if self.whole:
+                self.whole.pop(left.number, None)
+                self.whole.pop(right.number, None)
+            return self.graph.add(op, (left, right), None, self.line)
         if op is None:
             raise GradError(
                 meaning.not_in_language(self.span(place), f"`{sign}` between tensors", "use + - * / ** @ or a function")
@@ -413,17 +428,18 @@ class Expressions:
         return result
 
     def _plain_arrays(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
-        """Arithmetic of literal lists is NumPy's: `2 * [1, 2]` is [2, 4]."""
+        """Arithmetic of arrays of numbers.  With bare lists Python means something else by it, so it is refused."""
         op = INFIX.get(sign)
-        values = [v if isinstance(v, (int, float, np.ndarray)) else None for v in (left, right)]
-        for i, (v, side) in enumerate(zip((left, right), sides, strict=True)):
-            if values[i] is None:
-                if not isinstance(v, (list, tuple)):
-                    raise GradError(self.no_number(v, side))
-                if self.holds_nodes(v):
-                    nodes = (self.operand(left, sides[0]), self.operand(right, sides[1]))
-                    return self.binary(sign, *nodes, place, sides)
-                values[i] = self.array(v, side)
+        values = (left, right)
+        for value, side in zip(values, sides, strict=True):
+            if isinstance(value, (list, tuple)) and not any(isinstance(v, np.ndarray) for v in values):
+                raise GradError(meaning.bare_list(self.span(side), sign, self.text(side)))
+        values = tuple(
+            self.array(v, s) if isinstance(v, (list, tuple)) else v for v, s in zip(values, sides, strict=True)
+        )
+        for value, side in zip(values, sides, strict=True):
+            if not isinstance(value, (int, float, np.ndarray)):
+                raise GradError(self.no_number(value, side))
         if op is None:
             raise GradError(meaning.not_in_language(self.span(place), f"`{sign}` of lists", "use + - * / **"))
         try:
@@ -443,6 +459,12 @@ class Expressions:
         return meaning.wrong_kind(self.span(place), "masks cannot be subtracted", "both are masks", "use `a & ~b`")
 
 
+def _are_plain_scalars(left: Any, right: Any) -> bool:
+    if type(left) is not Node or type(right) is not Node:
+        return False
+    return not left.shape and not right.shape and left.dtype == "float64" == right.dtype
+
+
 def _entries(value: Any) -> Iterator[Any]:
     """The numbers of a nested list, in order."""
     stack = [value]
@@ -454,6 +476,18 @@ def _entries(value: Any) -> Iterator[Any]:
             yield from part.ravel().tolist()
         else:
             yield part
+
+
+def whole_list(value: Any) -> Any:
+    """A nested list if every number in it is a whole one, else None."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (list, tuple)):
+            stack.extend(part)
+        elif type(part) is not int:
+            return None
+    return value
 
 
 def _rows(shape: tuple[int, ...]) -> str:

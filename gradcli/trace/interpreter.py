@@ -26,7 +26,7 @@ from gradcli.ops.pass_on import identity
 from gradcli.problems import GradError, Problem, meaning
 from gradcli.problems.syntax import too_deep
 from gradcli.trace import calls, readers  # noqa: F401  (they teach expressions to be read)
-from gradcli.trace.expressions import Expressions, Input, Module, Poison, Silent
+from gradcli.trace.expressions import Expressions, Input, Module, Poison, Silent, whole_list
 from gradcli.trace.traced import Claim, Traced
 from gradcli.trace.vocabulary import BINARY, LIBRARIES, PASSED_OVER
 
@@ -177,7 +177,7 @@ class Interpreter(Expressions):
             whole = array
             array = array.astype(float)
         else:
-            whole = _whole_list(value) if written and array.dtype == float else None
+            whole = whole_list(value) if written and array.dtype == float else None
         if array.dtype == float and self.dtype != "float64":
             array = self.cast(array, self.dtype, place)
         data = array if array.ndim else array.item()
@@ -267,18 +267,6 @@ def _is_shape(value: Any, place: ast.AST) -> bool:
     return (
         isinstance(value, tuple) and not isinstance(place, (ast.Tuple, ast.List)) and all(type(v) is int for v in value)
     )
-
-
-def _whole_list(value: Any) -> Any:
-    """A nested list if every number in it is a whole one, else None."""
-    stack = [value]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, (list, tuple)):
-            stack.extend(part)
-        elif type(part) is not int:
-            return None
-    return value
 
 
 # One reader per kind of statement ----------------------------------------------------------------
