@@ -22,7 +22,8 @@ from gradcli.graph.op import REGISTRY, Shape, operators
 from gradcli.ops.create import CREATORS
 from gradcli.problems import GradError, command
 from gradcli.report import Report
-from gradcli.trace.calls import known_functions, usage
+from gradcli.trace.binding import usage
+from gradcli.trace.calls import known_functions
 
 SHAPES: tuple[Shape, ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
 """The shapes that an example's operands may have, the first that suit being taken."""

@@ -6,7 +6,6 @@ graph of a million nodes costs only what is looked at.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,7 +24,7 @@ from gradcli.differentiate import (
 from gradcli.evaluate import Values
 from gradcli.graph import CONSTANT, INPUT, Adjoint, Formula, Node, constant, formula, local_formula
 from gradcli.graph.formula import atom, compose
-from gradcli.graph.op import Shape
+from gradcli.report.rows import Contribution, Gradient, NodeRow, Step, Visit
 from gradcli.trace import Traced
 
 FORMULA_OPERATIONS = 24
@@ -38,92 +37,6 @@ FEW_CONSUMERS = 6
 """A sum of more contributions than this is not written out."""
 ADJOINT_NODES = 10_000
 """The adjoint of a larger graph is not built only to be printed."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeRow:
-    """One node: what it is and what its value is."""
-
-    name: str
-    operation: str
-    formula: str
-    operands: tuple[str, ...]
-    shape: Shape
-    dtype: str
-    value: Any
-    line: int
-    input: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """One step of the order: why the node is ready, and what it makes ready.
-
-    `because` names the consumers that have sent their contributions; it is empty for the output.
-    `waiting` pairs operands that are not ready yet with the consumers they still wait for.
-    """
-
-    step: int
-    node: str
-    input: bool
-    because: tuple[str, ...]
-    ready: tuple[str, ...]
-    waiting: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """What one consumer sends to one operand: upstream × local.
-
-    `local` is the local gradient (of scalars only), `local_formula` and `rule` how it and the
-    contribution are written.  `summed_over` are the axes whose repetition by broadcasting was undone by a sum, and
-    `unsummed` is the contribution before that sum.  `arrived` are the operand's contributions so far,
-    this one last, of `expected` in all.
-    """
-
-    operand: str
-    slot: int
-    shape: Shape
-    local: float | None
-    local_formula: str
-    rule: str
-    value: Any
-    summed_over: tuple[int, ...]
-    unsummed: Any
-    arrived: tuple[Any, ...]
-    expected: int
-
-    @property
-    def gradient_so_far(self) -> Any:
-        """The sum of the contributions that have arrived."""
-        total = self.arrived[0]
-        for value in self.arrived[1:]:
-            total = total + value
-        return total
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One node passing its gradient on."""
-
-    step: int
-    node: str
-    shape: Shape
-    formula: str
-    upstream: Any
-    contributions: tuple[Contribution, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Gradient:
-    """The derivative of the output with respect to one named node; `path` is False where none leads there."""
-
-    name: str
-    value: Any
-    shape: Shape
-    dtype: str
-    path: bool
-    input: bool
 
 
 @dataclass(frozen=True)
@@ -444,27 +357,11 @@ class Report:
         seed = self.traced.seed
         return seed if isinstance(seed, Node) and seed.shape == self.output_node.shape else None
 
-    # JSON ------------------------------------------------------------------------------------
-
     def to_json(self) -> dict[str, Any]:
-        """The whole report as plain Python: numbers in full, tensors as nested lists, `"nan"` and `"inf"` as text."""
-        return {
-            "schema": 1,
-            "command": "derive",
-            "file": self.file,
-            "output": self.output,
-            "nodes": [_node_json(self.node_row(n)) for n in self.shown],
-            "order": self.order,
-            "steps": [_step_json(s) for s in self.steps()],
-            "gradients": {g.name: self._gradient_json(g) for g in self.gradients.values()},
-            "check": None,
-            "notes": list(self.notes),
-            "problems": [],
-        }
+        """The whole report as plain Python: see `gradcli.report.document`."""
+        from gradcli.report.document import report_json
 
-    def _gradient_json(self, row: Gradient) -> dict[str, Any]:
-        shown = {"value": json_number(row.value), "shape": list(row.shape), "formula": self.formula(row.name)}
-        return shown if row.path else {**shown, "path": False}
+        return report_json(self)
 
 
 def _number_formula(text: str) -> Formula:
@@ -472,55 +369,3 @@ def _number_formula(text: str) -> Formula:
 
 
 _NUMBER = constant(0.0)
-
-
-def _node_json(row: NodeRow) -> dict[str, Any]:
-    return {
-        "name": row.name,
-        "operation": row.operation,
-        "formula": row.formula,
-        "operands": list(row.operands),
-        "shape": list(row.shape),
-        "dtype": row.dtype,
-        "value": json_number(row.value),
-        "line": row.line,
-        "input": row.input,
-    }
-
-
-def _step_json(step: Step) -> dict[str, Any]:
-    return {
-        "step": step.step,
-        "node": step.node,
-        "upstream": json_number(step.upstream),
-        "contributions": [
-            {
-                "operand": c.operand,
-                "slot": c.slot,
-                "local": None if c.local is None else json_number(c.local),
-                "rule": c.rule,
-                "value": json_number(c.value),
-                "gradient_so_far": json_number(c.gradient_so_far),
-                **({"summed_over": list(c.summed_over)} if c.summed_over else {}),
-            }
-            for c in step.contributions
-        ],
-    }
-
-
-def json_number(value: Any) -> Any:
-    """A number or tensor as JSON has it: nested lists, and the strings "nan", "inf", "-inf"."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
-    if isinstance(value, (bool, int)):
-        return value
-    array = np.asarray(value)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return _spelled(array.tolist())
-    return array.tolist()
-
-
-def _spelled(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_spelled(v) for v in value]
-    return value if math.isfinite(value) else str(value)

@@ -1,0 +1,90 @@
+"""The JSON of a report: its keys are a promise to other programs.
+
+Numbers stand in full, tensors as nested lists; `nan`, `inf` and `-inf` are the strings "nan", "inf", "-inf".
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.report.rows import Gradient, NodeRow, Step
+
+if TYPE_CHECKING:
+    from gradcli.report.report import Report
+
+
+def report_json(report: Report) -> dict[str, Any]:
+    """The whole report as plain Python."""
+    return {
+        "schema": 1,
+        "command": "derive",
+        "file": report.file,
+        "output": report.output,
+        "nodes": [_node_json(report.node_row(n)) for n in report.shown],
+        "order": report.order,
+        "steps": [_step_json(s) for s in report.steps()],
+        "gradients": {g.name: _gradient_json(g, report.formula(g.name)) for g in report.gradients.values()},
+        "check": None,
+        "notes": list(report.notes),
+        "problems": [],
+    }
+
+
+def _gradient_json(row: Gradient, formula: str) -> dict[str, Any]:
+    shown = {"value": json_number(row.value), "shape": list(row.shape), "formula": formula}
+    return shown if row.path else {**shown, "path": False}
+
+
+def _node_json(row: NodeRow) -> dict[str, Any]:
+    return {
+        "name": row.name,
+        "operation": row.operation,
+        "formula": row.formula,
+        "operands": list(row.operands),
+        "shape": list(row.shape),
+        "dtype": row.dtype,
+        "value": json_number(row.value),
+        "line": row.line,
+        "input": row.input,
+    }
+
+
+def _step_json(step: Step) -> dict[str, Any]:
+    return {
+        "step": step.step,
+        "node": step.node,
+        "upstream": json_number(step.upstream),
+        "contributions": [
+            {
+                "operand": c.operand,
+                "slot": c.slot,
+                "local": None if c.local is None else json_number(c.local),
+                "rule": c.rule,
+                "value": json_number(c.value),
+                "gradient_so_far": json_number(c.gradient_so_far),
+                **({"summed_over": list(c.summed_over)} if c.summed_over else {}),
+            }
+            for c in step.contributions
+        ],
+    }
+
+
+def json_number(value: Any) -> Any:
+    """A number or tensor as JSON has it: nested lists, and the strings "nan", "inf", "-inf"."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (bool, int)):
+        return value
+    array = np.asarray(value)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return _spelled(array.tolist())
+    return array.tolist()
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_spelled(v) for v in value]
+    return value if math.isfinite(value) else str(value)

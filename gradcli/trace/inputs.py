@@ -1,0 +1,252 @@
+"""Calls that are no operators: creators of inputs, precisions, `const`, and the methods of tensors that only look."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph import Node
+from gradcli.ops.arrange import reshape
+from gradcli.ops.create import CREATORS, TooLarge
+from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
+from gradcli.problems import GradError, meaning
+from gradcli.trace.binding import Call, expected_arguments, written_keyword
+from gradcli.trace.expressions import HUGE, Expressions, Input, Module, whole_list
+from gradcli.trace.vocabulary import DTYPES
+
+IGNORED = frozenset({"requires_grad", "device", "copy", "out", "name"})
+"""Arguments of `tensor(...)` and its like that change nothing here."""
+
+
+def create(reader: Expressions, call: Call) -> Any:
+    """An input made by a creator; its parameters are its call syntax."""
+    make = CREATORS[call.name]
+    dtype = call.keywords.pop("dtype", None)
+    for word in IGNORED & set(call.keywords):
+        del call.keywords[word]
+    values = [_number(reader.plain(v)) for v in call.values]
+    words = {k: _number(reader.plain(v)) for k, (v, _) in call.keywords.items()}
+    sign = signature(make)
+    try:
+        sign.bind(*values, **words, limits=reader.limits)
+    except TypeError:
+        raise GradError(_creator_problem(reader, call, sign.parameters)) from None
+    try:
+        made = make(*values, **words, limits=reader.limits)
+    except TooLarge as error:
+        raise GradError(
+            meaning.too_large(reader.span(call.place), error.elements, reader.limits.max_elements)
+        ) from None
+    except MemoryError:
+        raise GradError(meaning.too_large(reader.span(call.place), 0, reader.limits.max_elements)) from None
+    except (ValueError, OverflowError) as error:
+        found = ", ".join(reader.text(p) for p in [*call.place.args, *call.place.keywords])
+        raise GradError(
+            meaning.wrong_argument(reader.span(call.place), f"`{call.name}`", f"given {error}", found or "nothing")
+        ) from None
+    return made if dtype is None else reader.cast(made, _dtype(reader, *dtype), call.place)
+
+
+def _number(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray) and value.ndim <= 1 else value
+
+
+def _creator_problem(reader: Expressions, call: Call, parameters: Any) -> Any:
+    names = [n for n in parameters if n != "limits"]
+    shown = ", ".join(
+        f"*{n}"
+        if parameters[n].kind is Parameter.VAR_POSITIONAL
+        else n
+        if parameters[n].default is Parameter.empty
+        else f"{n}={parameters[n].default!r}"
+        for n in names
+    )
+    use = f"{call.name}({shown})"
+    for word in call.keywords:
+        if word not in names:
+            return meaning.unknown_argument(reader.span(written_keyword(call, word)), call.name, word, names, use)
+    least = sum(parameters[n].default is Parameter.empty for n in names)
+    found = len(call.values) + len(call.keywords)
+    return meaning.argument_count(reader.span(call.place), call.name, expected_arguments(least, len(names)), found, use)
+
+
+def wrapped(reader: Expressions, call: Call) -> Any:
+    """`tensor([...])`, `float32([...])`: the numbers, in a precision of their own where one is named."""
+    if len(call.values) != 1:
+        raise GradError(
+            meaning.argument_count(
+                reader.span(call.place), call.name, "1 argument", len(call.values), f"{call.name}([1, 2])"
+            )
+        )
+    value, place = call.values[0], call.places[0]
+    dtype = call.keywords.get("dtype", (call.name, call.place) if call.name in DTYPES else None)
+    if isinstance(value, (str, Module)) or value is None:
+        raise GradError(reader.no_number(value, place))
+    for word in call.keywords:
+        if word != "dtype" and word not in IGNORED:
+            at, known = written_keyword(call, word), ["dtype", *sorted(IGNORED)]
+            raise GradError(meaning.unknown_argument(reader.span(at), call.name, word, known, f"{call.name}([1, 2])"))
+    fixed = call.keywords.get("requires_grad", (True,))[0] is False
+    precision = _dtype(reader, *dtype) if dtype else ""
+    if type(value) is Node or reader.holds_nodes(value):
+        node = reader.operand(value, place)
+        if precision and precision != node.dtype:
+            return reader.apply(cast, (node,), {"dtype": precision}, call.place, (place,))
+        return node
+    if isinstance(value, Input):
+        return value
+    if not precision:
+        value = _array_of(reader, value, place)
+        return Input(value, differentiable=False) if fixed else value
+    array = value if isinstance(value, np.ndarray) else reader.array(value, place)
+    return Input(reader.cast(array, precision, place)[()], differentiable=not fixed)
+
+
+def _array_of(reader: Expressions, value: Any, place: ast.AST) -> Any:
+    """A list as an array, of whole numbers if all are; they become floats where they are used as numbers."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    array = reader.array(value, place)
+    whole = array.dtype == float and whole_list(value) and bool(np.all(np.abs(array) < HUGE))
+    return array.astype(np.int64) if whole else array
+
+
+def _dtype(reader: Expressions, value: Any, place: ast.AST) -> str:
+    word = value.path.split(".")[-1] if isinstance(value, Module) else value
+    word = {"int": "int64", "long": "int64", "int32": "int64"}.get(str(word), word)
+    try:
+        return dtype_name(word)
+    except ValueError as error:
+        raise GradError(meaning.wrong_argument(reader.span(place), "a dtype", str(error), str(word))) from None
+
+
+def _const(reader: Expressions, call: Call) -> Any:
+    if len(call.values) != 1:
+        raise GradError(
+            meaning.argument_count(reader.span(call.place), "const", "1 argument", len(call.values), "const([1, 2])")
+        )
+    value = call.values[0]
+    if isinstance(value, Input):
+        return Input(value.value, differentiable=False)
+    if type(value) is Node or reader.holds_nodes(value):
+        node = reader.operand(value, call.places[0])
+        return reader.apply(stop_gradient, (node,), None, call.place, call.places)
+    if not isinstance(value, (bool, int, float, list, tuple, np.ndarray, np.generic)):
+        raise GradError(reader.no_number(value, call.places[0]))
+    return Input(value, differentiable=False)
+
+
+def _length(reader: Expressions, call: Call) -> Any:
+    if len(call.values) == 1:
+        value = call.values[0]
+        if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+            return len(value)
+        if type(value) is Node and value.shape:
+            return value.shape[0]
+    raise GradError(
+        meaning.wrong_argument(
+            reader.span(call.place), "the argument of `len`", "one tensor", "something without a length"
+        )
+    )
+
+
+def _plain_number(kind: Callable[[Any], Any]) -> Callable[[Expressions, Call], Any]:
+    def convert(reader: Expressions, call: Call) -> Any:
+        value = reader.plain(call.values[0]) if len(call.values) == 1 else None
+        if isinstance(value, (int, float)):
+            if kind is int and not math.isfinite(value):
+                expected = "a finite number"
+                raise GradError(
+                    meaning.wrong_argument(reader.span(call.places[0]), "the argument of `int`", expected, str(value))
+                )
+            return kind(value)
+        if kind is float and type(value) is Node:
+            return value
+        raise GradError(
+            meaning.wrong_argument(
+                reader.span(call.place),
+                f"the argument of `{call.name}`",
+                "one number",
+                f"{len(call.values)} arguments" if len(call.values) != 1 else reader.found(value),
+            )
+        )
+
+    return convert
+
+
+def _item(reader: Expressions, call: Call) -> Any:
+    """A method that changes nothing here."""
+    return call.values[0]
+
+
+def _leave_graph(reader: Expressions, call: Call) -> Any:
+    """`x.numpy()`: the numbers of a tensor, which no gradient follows."""
+    node = _node(reader, call)
+    return reader.apply(stop_gradient, (reader.operand(node, call.places[0]),), None, call.place, call.places[:1])
+
+
+def _single(reader: Expressions, call: Call) -> Any:
+    """`x.item()`: a tensor of one entry as a number."""
+    if len(call.values) > 1 or call.keywords:
+        found = len(call.values) - 1 + len(call.keywords)
+        raise GradError(
+            meaning.argument_count(
+                reader.span(call.place), "item", "no arguments", found, "x.item(), or x[i] for an entry"
+            )
+        )
+    node = _node(reader, call)
+    if math.prod(node.shape) != 1:
+        way_out = "choose an entry, as in x[0], or reduce it, as in sum(x)"
+        raise GradError(
+            meaning.wrong_argument(
+                reader.span(call.places[0]), "what `item` is asked of", "a single number", reader.found(node), way_out
+            )
+        )
+    if node.shape:
+        node = reader.apply(reshape, (node,), {"shape": ()}, call.place, call.places[:1])
+    return reader.apply(stop_gradient, (node,), None, call.place, call.places[:1])
+
+
+def _node(reader: Expressions, call: Call) -> Node:
+    """What a method is called on."""
+    value = call.values[0]
+    return value if type(value) is Node else reader.operand(value, call.places[0])
+
+
+def _size(reader: Expressions, call: Call) -> Any:
+    shape = _node(reader, call).shape
+    if len(call.values) == 1:
+        return shape
+    axis = reader.plain(call.values[1])
+    if len(call.values) == 2 and type(axis) is int and -len(shape) <= axis < len(shape):
+        return shape[axis]
+    expected = f"an axis from -{len(shape)} to {len(shape) - 1}" if shape else "left out for a scalar"
+    raise GradError(
+        meaning.wrong_argument(reader.span(call.places[1]), "the argument of `size`", expected, reader.found(axis))
+    )
+
+
+SPECIAL: dict[str, Callable[[Expressions, Call], Any]] = {
+    "const": _const,
+    "len": _length,
+    "int": _plain_number(int),
+    "float": _plain_number(float),
+}
+"""Functions of the language itself, which are no operators."""
+
+METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
+    "item": _single,
+    "tolist": _leave_graph,
+    "numpy": _leave_graph,
+    "cpu": _item,
+    "contiguous": _item,
+    "requires_grad_": _item,
+    "size": _size,
+    "dim": lambda reader, call: _node(reader, call).ndim,
+}
+"""Methods of tensors that are no operators."""
