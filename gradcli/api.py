@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import gradcli.ops  # noqa: F401  (fills the registry)
-from gradcli.differentiate import sweep
+from gradcli.differentiate import Sweep, sweep
 from gradcli.evaluate import CannotEvaluate, Values, evaluate
 from gradcli.graph import CONSTANT, INPUT, Node, backward_order, constant
 from gradcli.graph.collector import paused_collector
@@ -30,7 +31,7 @@ def derive(
     text_or_path: str | Path | Source,
     *,
     of: str | None = None,
-    wrt: Iterable[str] = (),
+    wrt: Iterable[str] | str = (),
     upstream: Mapping[str, Any] | None = None,
     dtype: str = "float64",
     max_elements: int = MAX_ELEMENTS,
@@ -49,6 +50,11 @@ def derive(
     >>> report.gradient("x")
     3.0
     """
+    if upstream is not None and not isinstance(upstream, Mapping):
+        raise TypeError('upstream must be a mapping such as {"c": [[1, 0], [0, 1]]}')
+    if dtype not in FLOATS or " " in dtype:
+        raise GradError(command.bad_option("--dtype", "float64, float32 or float16", dtype))
+    wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
     with paused_collector():
         traced = read_graph(text_or_path, dtype=dtype, max_elements=max_elements)
         return _derived(traced, of, wrt, dict(upstream or {}))
@@ -70,7 +76,7 @@ def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mappi
     if output not in order:
         order = [output]
     swept = sweep(order, values, seed, plain=traced.graph.plain)
-    notes = (*traced.notes, *_claims(traced), *_non_finite(traced, values))
+    notes = (*traced.notes, *_claims(traced), *_non_finite(traced, values), *_non_finite_slope(swept))
     return Report(traced, output, values, swept, tuple(order), seed, tuple(n.name for n in targets), notes)
 
 
@@ -89,7 +95,7 @@ def read_graph(
 def _source(text_or_path: str | Path | Source) -> Source:
     if isinstance(text_or_path, Source):
         return text_or_path
-    if isinstance(text_or_path, str) and ("\n" in text_or_path or "=" in text_or_path):
+    if isinstance(text_or_path, str) and ("\n" in text_or_path or "=" in text_or_path or not text_or_path.strip()):
         return Source("<text>", text_or_path)
     return read_source(Path(text_or_path))
 
@@ -112,6 +118,9 @@ def _last_definition(traced: Traced) -> Node:
     for node in reversed(traced.graph.nodes):
         if node.op is not INPUT and node.op is not CONSTANT and node.number not in traced.inner:
             return node
+    if traced.inner:
+        line = traced.line_span(traced.graph.nodes[max(traced.inner)].line)
+        raise GradError(meaning.nothing_to_derive(line, traced.source.name, "this value has no name: `L = …`"))
     inputs = ", ".join(f"`{name}`" for name in list(traced.names)[:5])
     span = traced.line_span(traced.graph.nodes[-1].line) if traced.graph.nodes else None
     raise GradError(meaning.nothing_to_derive(span, traced.source.name, f"only inputs are defined: {inputs}"))
@@ -146,7 +155,7 @@ def _seed(traced: Traced, output: Node, upstream: Mapping[str, Any], values: Val
         seed = _given(traced, upstream[output.name], values)
     elif traced.seed is not None and output is traced.output:
         seed = values[traced.seed.number]
-    elif output.shape == ():
+    elif math.prod(output.shape) == 1:  # a scalar, or a tensor of one entry, which is as good
         seed = 1.0
     else:
         raise GradError(meaning.seed_needed(traced.line_span(output.line), output.name, output.shape))
@@ -196,6 +205,16 @@ def _claims(traced: Traced) -> Sequence[str]:
         return []
     lines = ", ".join(str(claim.line) for claim in traced.claims[:8])
     return [f"line {lines}: claims (`==`) are kept, and not checked by this command"]
+
+
+def _non_finite_slope(swept: Sweep) -> Sequence[str]:
+    """A note on the first gradient of the sweep that is no finite number."""
+    for node in swept.order:
+        gradient = swept.gradients[node.number]
+        finite = -np.inf < gradient < np.inf if isinstance(gradient, float) else bool(np.isfinite(gradient).all())
+        if not finite:
+            return [f"line {node.line}: the gradient of `{node.name}` is not finite; it is the first such gradient"]
+    return []
 
 
 def _non_finite(traced: Traced, values: Values) -> Sequence[str]:

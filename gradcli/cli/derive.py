@@ -123,6 +123,8 @@ def _print_outcome(outcome: Report | tuple[Problem, ...], *, first: bool, style:
         from gradcli.render.problems import print_problems
 
         sys.stdout.flush()
+        if not first:
+            console(sys.stderr).print()
         print_problems(console(sys.stderr), outcome, ascii_only=ascii_only(sys.stderr))
         return
     from gradcli.render.terminal import print_report

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+NARROWEST = 20
+USUAL = 80
+"""Columns: what a table is never narrower than, and what it has where nothing is known."""
+
+
 def prepare_streams() -> None:
     """Lets every stream print any text: what its encoding lacks is written as an escape; a closed stream is empty."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
@@ -30,7 +35,10 @@ def console(stream: IO[str] | None = None) -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError  # Rich would exit with 1, which means something else here
 
-    return Piped(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
+    made = Piped(file=stream or sys.stdout, highlight=False, emoji=False, markup=False)
+    if made.width < NARROWEST:  # COLUMNS=0, or a terminal that does not know its width
+        made.width = NARROWEST if made.width > 0 else USUAL
+    return made
 
 
 def ascii_only(stream: IO[str]) -> bool:

@@ -41,13 +41,17 @@ class Graph:
         return node
 
     def constant(self, value: Any, text: str = "") -> Node:
-        """The node of a number written in a formula; one written twice in the same way is one leaf."""
-        node = self._constants.get(text) if text else None
+        """The node of a number written in a formula; one written twice in the same way is one leaf.
+
+        An array never is: `randn(3)` written twice is two different ones.
+        """
+        shared = bool(text) and not getattr(value, "shape", ())
+        node = self._constants.get(text) if shared else None
         if node is None:
             node = constant(value, text)
             node.number = len(self.nodes)
             self.nodes.append(node)
-            if text:
+            if shared:
                 self._constants[text] = node
         return node
 

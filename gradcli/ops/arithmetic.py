@@ -82,12 +82,12 @@ def _power_simplify(a: Node, b: Node) -> Any:
 
 
 def _folded(compute: Any, *nodes: Node) -> Any:
-    """The number, where every operand is a short whole number (so that 2 - 1 prints as 1)."""
+    """The number, where every operand is a short one and exact, so that 2 - 1 prints as 1 and -0.5 - 1 as -1.5."""
     for node in nodes:
         data = node.data
         if node.op is not CONSTANT or type(data) not in (int, float) or data != data or abs(data) > 1e6:
             return None
-        if data != int(data):
+        if data * 16 != int(data * 16):
             return None
     return compute()
 

@@ -1,7 +1,7 @@
 """Inputs that need not be typed in: `zeros(3)`, `randn(3, 4, seed=0)`, `load("weights.npz", "W1")`.
 
 Each creator is one function that takes plain numbers and returns an array; its parameters are its call syntax.
-A creator that draws without a seed still draws the same numbers every time: a derivation must be repeatable.
+Draws without a seed are repeatable too: a derivation must show the same numbers every time.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ class Limits:
     def __init__(self, directory: Path, max_elements: int = MAX_ELEMENTS) -> None:
         self.directory = directory
         self.max_elements = max_elements
+        self.draws = 0
+        """How many random tensors were drawn without a seed of their own."""
 
     def allow(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         """The shape, if it is not too large.  Raises TooLarge, or ValueError for a negative length."""
@@ -112,25 +114,29 @@ def linspace(start: Any, stop: Any, num: Any = 50, *, limits: Limits) -> Any:
 
 
 @creator("randn", "normal")
-def randn(*shape: Any, seed: Any = 0, limits: Limits) -> Any:
+def randn(*shape: Any, seed: Any = None, limits: Limits) -> Any:
     """Normally distributed numbers (mean 0, standard deviation 1), the same for the same seed."""
-    return np.random.default_rng(_seed(seed)).standard_normal(_shape(shape, limits))
+    return _generator(seed, limits).standard_normal(_shape(shape, limits))
 
 
 @creator("uniform", "rand")
-def uniform(*shape: Any, low: Any = 0.0, high: Any = 1.0, seed: Any = 0, limits: Limits) -> Any:
+def uniform(*shape: Any, low: Any = 0.0, high: Any = 1.0, seed: Any = None, limits: Limits) -> Any:
     """Numbers spread evenly between `low` and `high`, the same for the same seed."""
     bounds = real(low), real(high)
     if not (np.isfinite(bounds).all() and bounds[0] <= bounds[1]):
         raise ValueError("finite bounds, the lower one first")
-    return np.random.default_rng(_seed(seed)).uniform(*bounds, _shape(shape, limits))
+    return _generator(seed, limits).uniform(*bounds, _shape(shape, limits))
 
 
-def _seed(value: Any) -> int:
-    seed = whole(value)
-    if seed < 0:
+def _generator(seed: Any, limits: Limits) -> np.random.Generator:
+    """The generator of a draw.  Draws without a seed have the seeds 0, 1, 2, …: repeatable, and not all the same."""
+    if seed is None:
+        seed = limits.draws
+        limits.draws += 1
+    number = whole(seed)
+    if number < 0:
         raise ValueError("a seed of at least 0")
-    return seed
+    return np.random.default_rng(number)
 
 
 @creator("load")

@@ -73,8 +73,15 @@ class GradError(Exception):
     """Raised when a file or a command is wrong; carries every independent problem found."""
 
     def __init__(self, *problems: Problem) -> None:
-        super().__init__("; ".join(f"{p.code}: {p.message}" for p in problems))
+        super().__init__("\n".join(map(_one_line, problems)))
         self.problems = problems
+
+
+def _one_line(problem: Problem) -> str:
+    """A problem for a traceback: `circuit.txt:3:5: unknown-name: `q` is not defined (define it on a line above)`."""
+    place = problem.labels[0].span if problem.labels else None
+    where = f"{place.source.name}:{place.line}:{place.column}: " if place else ""
+    return f"{where}{problem.code}: {problem.message}" + (f" ({problem.help})" if problem.help else "")
 
 
 _Arguments = ParamSpec("_Arguments")

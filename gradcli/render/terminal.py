@@ -51,7 +51,7 @@ class _Printer:
     def print(self) -> None:
         """The title, the sections asked for, and the notes."""
         if self.style.headline:
-            self.console.print(self.title(), soft_wrap=True)
+            self.console.print(self.title(), overflow="fold")
         every = set(self.style.sections) == set(SECTIONS)
         tables: dict[str, Callable[[], Table]] = {
             "values": self.forward_values,
@@ -84,6 +84,8 @@ class _Printer:
             return number(value, self.style.digits)
         if size_of(value) > LARGE and not self.style.full:
             return summary(value, self.style.digits)
+        if len(value.shape) == 1:  # a vector takes the room there is
+            return block(value, self.style.digits, max(CELL_WIDTH, self.console.width // 3))
         return block(value, self.style.digits)
 
     def picked(self, count: int) -> tuple[list[int], int]:

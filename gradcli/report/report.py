@@ -39,7 +39,7 @@ ADJOINT_NODES = 10_000
 """The adjoint of a larger graph is not built only to be printed."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """A derivation.  `gradient(name)` and `value(name)` are the numbers; the rest is what the tables show."""
 
@@ -51,6 +51,9 @@ class Report:
     seed: Any
     wrt: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        return f"<Report of {self.file}: {self.title}; gradients of {', '.join(list(self.gradients)[:8])}>"
 
     # The graph -------------------------------------------------------------------------------
 
@@ -291,8 +294,17 @@ class Report:
         return Gradient(node.name, found, node.shape, node.dtype, path, node.op is INPUT)
 
     def gradient(self, name: str) -> Any:
-        """d output / d name: a float, or an array of the node's shape.  KeyError for a name without one."""
-        return self.gradients[name].value
+        """d output / d name: a float, or an array of the node's shape.  KeyError for a name without one.
+
+        Inner nodes have gradients too, under the names that `order` gives them (`v1`).
+        """
+        row = self.gradients.get(name)
+        if row is None:
+            node = self.by_name.get(name)
+            if node is None or not node.differentiable:
+                raise KeyError(f"there is no gradient of {name!r}; there are those of {', '.join(self.gradients)}")
+            row = self._gradient_row(node)
+        return row.value.copy() if isinstance(row.value, np.ndarray) else row.value
 
     def formula(self, name: str) -> str:
         """The gradient of a node as a closed formula in the names of the file.

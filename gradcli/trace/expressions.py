@@ -32,6 +32,9 @@ _NUMBERS = ("number", "number")
 MOST_AXES = 64
 """NumPy's own limit."""
 
+LONG_CONSTANT = 40
+"""An array in a formula that takes more characters than this is shown by its shape."""
+
 HUGE = 1 << 53
 """Whole numbers from here on are held as floats."""
 
@@ -78,6 +81,10 @@ class Input:
 
     value: Any
     differentiable: bool = True
+
+
+class Length(int):
+    """A number that was counted, by `len(x)` or `x.shape`, and not chosen: no gradient is asked of it."""
 
 
 class Module:
@@ -183,6 +190,7 @@ class Expressions:
                 self.plainly.add(value.number)
             return value
         if isinstance(value, (bool, int, float)):
+            value = int(value) if type(value) is Length else value
             if type(value) is int and abs(value) > HUGE:
                 value = float(value)
             if type(place) is ast.Constant:
@@ -220,7 +228,7 @@ class Expressions:
     def tensor(self, value: Any, place: ast.AST) -> Node:
         """A nested list as one operand: a constant, or a stack of its nodes."""
         if not self.holds_nodes(value):
-            return self.graph.constant(self.array(value, place), self.text(place))
+            return self.operand(self.array(value, place), place)
         elements = place.elts if isinstance(place, (ast.List, ast.Tuple)) else [place] * len(value)
         parts = [self.operand(v, p) for v, p in zip(value, elements, strict=True)]
         for part, element in zip(parts, elements, strict=True):
@@ -349,7 +357,7 @@ class Expressions:
         needs, way_out = error.needs, error.way_out
         for slot, at in enumerate(places):
             text = self.text(at)
-            text = text if len(text) < 30 else f"operand {slot + 1}"
+            text = text if len(text) < 20 else f"operand {slot + 1}"
             needs = needs.replace(f"{{{slot}}}", text)
             way_out = way_out.replace(f"{{{slot}}}", text)
         found = []

@@ -16,7 +16,7 @@ from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
 from gradcli.problems import GradError, meaning
 from gradcli.trace.binding import Call, expected_arguments, written_keyword
-from gradcli.trace.expressions import HUGE, Expressions, Input, Module, whole_list
+from gradcli.trace.expressions import HUGE, Expressions, Input, Length, Module, whole_list
 from gradcli.trace.vocabulary import DTYPES
 
 IGNORED = frozenset({"requires_grad", "device", "copy", "out", "name"})
@@ -145,9 +145,9 @@ def _length(reader: Expressions, call: Call) -> Any:
     if len(call.values) == 1:
         value = call.values[0]
         if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
-            return len(value)
+            return Length(len(value))
         if type(value) is Node and value.shape:
-            return value.shape[0]
+            return Length(value.shape[0])
     raise GradError(
         meaning.wrong_argument(
             reader.span(call.place), "the argument of `len`", "one tensor", "something without a length"
@@ -231,9 +231,22 @@ def _size(reader: Expressions, call: Call) -> Any:
     )
 
 
+def _range(reader: Expressions, call: Call) -> Any:
+    """`range(4)` as an index: the numbers themselves."""
+    bounds = [reader.plain(v) for v in call.values]
+    if not 1 <= len(bounds) <= 3 or not all(isinstance(b, int) for b in bounds) or 0 in bounds[2:]:
+        raise GradError(
+            meaning.wrong_argument(reader.span(call.place), "what `range` counts by", "whole numbers", "something else")
+        )
+    numbers = range(*bounds)
+    reader.allow((len(numbers),), call.place)
+    return list(numbers)
+
+
 SPECIAL: dict[str, Callable[[Expressions, Call], Any]] = {
     "const": _const,
     "len": _length,
+    "range": _range,
     "int": _plain_number(int),
     "float": _plain_number(float),
 }

@@ -26,9 +26,9 @@ from gradcli.ops.pass_on import identity
 from gradcli.problems import GradError, Problem, meaning
 from gradcli.problems.syntax import too_deep
 from gradcli.trace import calls, readers  # noqa: F401  (they teach expressions to be read)
-from gradcli.trace.expressions import Expressions, Input, Module, Poison, Silent, whole_list
+from gradcli.trace.expressions import Expressions, Input, Length, Module, Poison, Silent, whole_list
 from gradcli.trace.traced import Claim, Traced
-from gradcli.trace.vocabulary import BINARY, LIBRARIES, PASSED_OVER
+from gradcli.trace.vocabulary import BINARY, LIBRARIES, PASSED_OVER, SEEDERS
 
 
 class Interpreter(Expressions):
@@ -161,9 +161,10 @@ class Interpreter(Expressions):
             node = self.graph.input(value, self.dtype, name, self.line, differentiable=differentiable)
         elif kind is bool:
             node = self.graph.input(value, "bool", name, self.line)
-        elif kind is int:
+        elif kind is int or kind is Length:
+            differentiable = differentiable and kind is not Length
             node = self.graph.input(float(value), self.dtype, name, self.line, differentiable=differentiable)
-            self.whole[node.number] = self.raw[node.number] = value
+            self.whole[node.number] = self.raw[node.number] = int(value)
         else:
             node = self._tensor_input(name, value, place, differentiable)
         return node
@@ -265,7 +266,9 @@ def _targets(line: str) -> list[str]:
 def _is_shape(value: Any, place: ast.AST) -> bool:
     """Whether a tuple is one that the language itself made: `s = x.shape`."""
     return (
-        isinstance(value, tuple) and not isinstance(place, (ast.Tuple, ast.List)) and all(type(v) is int for v in value)
+        isinstance(value, tuple)
+        and not isinstance(place, (ast.Tuple, ast.List))
+        and all(type(v) is Length for v in value)
     )
 
 
@@ -338,7 +341,8 @@ def _expression(self: Interpreter, statement: ast.Expr) -> None:
             _backward(self, node)
             return
         if name in PASSED_OVER and name not in self.names:
-            self.note(f"`{self.text(node)}` passed over: it changes no value")
+            why = "give a random tensor its own `seed=`" if name in SEEDERS else "it changes no value"
+            self.note(f"`{self.text(node)}` passed over: {why}")
             return
     if isinstance(node, (ast.Name, ast.Attribute)) and self.text(node).split(".")[0] in self.names:
         self.note(f"`{self.text(node)}` passed over: it defines nothing")

@@ -15,7 +15,7 @@ from gradcli.ops.compare import logical_and
 from gradcli.ops.create import CREATORS
 from gradcli.ops.pass_on import stop_gradient
 from gradcli.problems import GradError, meaning
-from gradcli.trace.expressions import READERS, Expressions, Module, Poison, Silent
+from gradcli.trace.expressions import READERS, Expressions, Length, Module, Poison, Silent
 from gradcli.trace.vocabulary import BINARY, CONSTANTS, OTHER_CONSTANTS
 
 
@@ -192,9 +192,9 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
             (node.value,),
         )
     if name == "shape":
-        return base.shape
+        return tuple(map(Length, base.shape))
     if name in ("ndim", "size"):
-        return base.ndim if name == "ndim" else math.prod(base.shape)
+        return Length(base.ndim if name == "ndim" else math.prod(base.shape))
     if name == "data":
         return self.apply(stop_gradient, (self.operand(base, node.value),), None, node, (node.value,))
     raise GradError(meaning.unknown_attribute(self.span(node), name, ["T", "mT", "shape", "ndim", "size", *REGISTRY]))

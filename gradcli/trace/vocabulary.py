@@ -67,6 +67,9 @@ PASSED_OVER = frozenset(
 )
 """Functions and methods whose line has no meaning for a derivation."""
 
+SEEDERS = frozenset({"manual_seed", "seed"})
+"""Of these, what would set the seed of a generator that we do not have."""
+
 _LOOP = "write out the lines that it would run, one below the other"
 
 NOT_YET: dict[type[ast.AST], tuple[str, str]] = {
