@@ -55,6 +55,8 @@ class Setting:
     required: bool = False
     gathers: bool = False
     """Takes all remaining positional arguments, as in `x.reshape(2, 3)`."""
+    leads: bool = False
+    """Stands before a list of operands, which then follow one by one: the text of `einsum("ij,j", A, x)`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,8 +114,31 @@ class Op:
     """The name of the module that declares it."""
     hidden: bool = False
     """Only rules use it: it cannot be called from a formula file."""
+    optional: Mapping[str, float] = field(default_factory=dict)
+    """Last operands that a call may leave out (or say None for), each with the number that stands in for one left
+    out before one that is given.  A node without them just has fewer operands."""
+    samples: tuple[tuple[Shape, ...], ...] = ()
+    """Operand shapes worth testing, where the small ones that every operator is tested on do not tell much."""
+    matrix: str = ""
+    """What the first operand must be, as a stack of matrices: `"regular"` or `"positive definite"`."""
     operand_kinds: tuple[str, ...] = ()
-    """Per operand, `"number"` unless said otherwise: `"labels"` and `"mask"` read whole numbers as they stand."""
+    """Per operand, `"number"` unless said otherwise: `"labels"`, `"indices"` and `"mask"` read whole numbers as they
+    stand."""
+    order: tuple[str, ...] = ()
+    """The order of a call's arguments where a setting stands between operands, as in `gather(x, axis, indices)`."""
+    expands: Callable[..., Any] | None = None
+    """`expands(*operand_shapes, **settings)` for a spelling that other operators say: `(operator, settings)`, or a list
+    of those where a call has several results.  Such a block never becomes a node; raises ShapeError."""
+
+    @property
+    def leading(self) -> list[str]:
+        """The settings that stand before the operands of a call."""
+        return [name for name, setting in self.settings.items() if setting.leads]
+
+    @property
+    def least(self) -> int:
+        """The number of operands that must be given."""
+        return len(self.operands) - len(self.optional)
 
     @property
     def variadic(self) -> bool:
@@ -165,6 +190,10 @@ ALL: list[Op] = []
 REGISTRY: dict[str, Op] = {}
 """Every operator a formula file can call, by each of its spellings."""
 
+DIALECTS: dict[str, Op] = {}
+"""Operators for what a name means in PyTorch alone (`torch.split`) or as a method (`.repeat`), where the bare name in
+`REGISTRY` means something else."""
+
 INFIX: dict[str, Op] = {}
 """Every operator that is written between or before its operands, by its sign (`u-` is the unary minus)."""
 
@@ -178,14 +207,15 @@ def operator(name: str, operands: str, **block: Any) -> Op:
         INFIX[op.infix] = op
     if not op.hidden:
         for spelling in (name, *op.spellings):
-            assert spelling not in REGISTRY, spelling
-            REGISTRY[spelling] = op
+            registry = DIALECTS if "." in spelling else REGISTRY
+            assert spelling not in registry, spelling
+            registry[spelling] = op
     return op
 
 
 def operators() -> Iterable[Op]:
     """Every operator once, in the order of declaration."""
-    return dict.fromkeys([*INFIX.values(), *REGISTRY.values()])
+    return dict.fromkeys([*INFIX.values(), *REGISTRY.values(), *DIALECTS.values()])
 
 
 def shape_of(value: Value) -> Shape:

@@ -86,6 +86,18 @@ def reduced_nonempty(shape: Shape, axis: Axes = None, keepdims: bool = False, **
     return reduced(shape, axis, keepdims)
 
 
+def any_axes(shape: Shape, axis: Axes = None, **_: Any) -> Shape:
+    """The shape of the operand, which must have the axes."""
+    normal_axes(axis, len(shape))
+    return shape
+
+
+def any_entries(shape: Shape, axis: Axes = None, **_: Any) -> Shape:
+    """As `any_axes`, for what has no value over nothing."""
+    reduced_nonempty(shape, axis)
+    return shape
+
+
 def along(shape: Shape, axis: int = -1, **_: Any) -> Shape:
     """The shape of the operand, which must have the axis."""
     normal_axis(axis, len(shape))

@@ -87,6 +87,10 @@ class Length(int):
     """A number that was counted, by `len(x)` or `x.shape`, and not chosen: no gradient is asked of it."""
 
 
+class Results(tuple[Any, ...]):
+    """The results of a call that has several, such as `split(x, 2)`: to be unpacked, or taken one by one."""
+
+
 class Module:
     """A library, or a part of one: `np`, `torch.nn.functional`."""
 
@@ -202,6 +206,9 @@ class Expressions:
             text = self.text(place) if isinstance(place, ast.expr) else ""
             return self.graph.constant(value, text if 0 < len(text) <= 24 else repr(value))
         if isinstance(value, (list, tuple)):
+            if type(value) is Results:
+                found, way_out = f"this is {len(value)} of them", "take one, as in `r[0]`, or unpack them: `a, b = …`"
+                raise GradError(meaning.wrong_kind(self.span(place), "an operand is one tensor", found, way_out))
             return self.tensor(value, place)
         if isinstance(value, Input):
             return self.operand(value.value, place, kind)
@@ -340,20 +347,21 @@ class Expressions:
         try:
             node = self.graph.add(op, tuple(operands), settings, self.line)
         except ShapeError as error:
-            raise GradError(self._mismatch(error, place, places, setting_places or {})) from None
+            raise GradError(self.mismatch(error, place, places, setting_places or {})) from None
         if len(node.shape) > MOST_AXES:
             raise GradError(meaning.too_many_axes(self.span(place), len(node.shape), MOST_AXES))
         if node.shape and math.prod(node.shape) > self.limits.max_elements:
             self.allow(node.shape, place)
         return node
 
-    def _mismatch(
+    def mismatch(
         self,
         error: ShapeError,
         place: ast.AST,
         places: Sequence[ast.AST],
         setting_places: Mapping[str, ast.AST],
     ) -> Problem:
+        """The problem of operands that do not fit, reported at the operands, or at a setting."""
         needs, way_out = error.needs, error.way_out
         for slot, at in enumerate(places):
             text = self.text(at)
@@ -453,7 +461,7 @@ class Expressions:
         try:
             shape = op.shape(*[getattr(v, "shape", ()) for v in values])
         except ShapeError as error:
-            raise GradError(self._mismatch(error, place, sides, {})) from None
+            raise GradError(self.mismatch(error, place, sides, {})) from None
         self.allow(shape, place)
         if sign == "-" and all(np.asarray(v).dtype == bool for v in values):
             raise GradError(self._masks_apart(place))

@@ -26,7 +26,7 @@ from gradcli.ops.pass_on import identity
 from gradcli.problems import GradError, Problem, meaning
 from gradcli.problems.syntax import too_deep
 from gradcli.trace import calls, readers  # noqa: F401  (they teach expressions to be read)
-from gradcli.trace.expressions import Expressions, Input, Length, Module, Poison, Silent, whole_list
+from gradcli.trace.expressions import Expressions, Input, Length, Module, Poison, Results, Silent, whole_list
 from gradcli.trace.traced import Claim, Traced
 from gradcli.trace.vocabulary import BINARY, LIBRARIES, PASSED_OVER, SEEDERS
 
@@ -129,7 +129,7 @@ class Interpreter(Expressions):
         """Gives a name to a value: a new node gets its name, numbers become an input."""
         if value is Ellipsis:
             raise GradError(self.no_number(value, place))
-        if isinstance(value, (str, Module)) or value is None or _is_shape(value, place):
+        if isinstance(value, (str, Module, Results)) or value is None or _is_shape(value, place):
             self.names[name] = value
             return
         node = self._named_node(name, value, place)

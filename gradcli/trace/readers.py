@@ -15,7 +15,7 @@ from gradcli.ops.compare import logical_and
 from gradcli.ops.create import CREATORS
 from gradcli.ops.pass_on import stop_gradient
 from gradcli.problems import GradError, meaning
-from gradcli.trace.expressions import READERS, Expressions, Length, Module, Poison, Silent
+from gradcli.trace.expressions import READERS, Expressions, Length, Module, Poison, Results, Silent
 from gradcli.trace.vocabulary import BINARY, CONSTANTS, OTHER_CONSTANTS
 
 
@@ -168,6 +168,8 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
         if name in REGISTRY or name in CREATORS:
             raise GradError(meaning.function_as_value(self.span(node), self.text(node)))
         return Module(f"{base.path}.{name}")
+    if isinstance(base, Results) and len(base) == 2 and name in ("values", "indices"):
+        return base[name == "indices"]
     if isinstance(base, (list, tuple, np.ndarray, int, float)) and not isinstance(base, bool):
         base = self.operand(base, node.value)
     if type(base) is not Node:

@@ -18,9 +18,11 @@ from gradcli.differentiate import Sweep, adjoint_sweep, sweep
 from gradcli.evaluate import Values, evaluate, evaluate_nodes
 from gradcli.graph import Adjoint, Graph, Node, Op, ShapeError, backward_order
 from gradcli.graph.op import ALL, REGISTRY, Setting, Shape
-from gradcli.ops import arrange, pass_on, shapes
+from gradcli.ops import arrange, copies, norms, pass_on, rearrange, shapes, statistics
 
-OPERATORS = {(op.name if not op.hidden else f"{op.name}, hidden"): op for op in ALL}
+OPERATORS = {(op.name if not op.hidden else f"{op.name}, hidden"): op for op in ALL if op.expands is None}
+SPELLINGS = {op.name: op for op in ALL if op.expands is not None}
+"""Blocks that other operators say, and that become no node of their own."""
 DIFFERENTIABLE = {name: op for name, op in OPERATORS.items() if any(op.passes(s) for s in range(len(op.operands)))}
 
 POOL: list[Shape] = [(), (3,), (1,), (2, 3), (3, 1), (3, 3), (2, 1, 3), (2, 3, 2)]
@@ -83,9 +85,27 @@ def _words(setting: Setting) -> list[Any]:
     return []
 
 
+def _whole(name: str, shape: Shape) -> list[Any]:
+    """Whole numbers: an axis, a diagonal, a number of entries."""
+    if name.startswith("axis"):
+        return _axis_choices(len(shape))
+    return [0, -1, 2] if name in ("k", "offset", "start_dim", "end_dim") and len(shape) > 1 else [1, 2, 3]
+
+
+def _widths(shape: Shape) -> list[Any]:
+    return [1, (0, 2), tuple((i, 1) for i in range(len(shape))), (1, 2, 0, 1)]
+
+
 SETTINGS = {
+    rearrange.steps: lambda name, shape: [0, -1, 2, (1, -1), (-1, 0, 1)],
+    rearrange.axis_or_none: lambda name, shape: [None, *_axis_choices(len(shape))],
+    copies.counts: lambda name, shape: [2, (1, 2), (2, 0, 1), 0, 1],
+    copies.widths: lambda name, shape: _widths(shape),
+    norms.norm_order: lambda name, shape: [1, 2, 3, 2.5, np.inf, -np.inf, "fro"],
+    statistics.flag_or_none: lambda name, shape: [None, True, False],
+    statistics.axes_or_flag: lambda name, shape: [*_several_axes(len(shape)), True, False],
     shapes.axes: lambda name, shape: _several_axes(len(shape)),
-    shapes.whole: lambda name, shape: _axis_choices(len(shape)) if name == "axis" else [1, 2, 3],
+    shapes.whole: _whole,
     shapes.flag: lambda name, shape: [False, True],
     shapes.real: lambda name, shape: [0.7, 1.6],
     shapes.lengths: lambda name, shape: _shapes_for(shape),
@@ -126,8 +146,11 @@ def slope_of(op: Op) -> Op | None:
     return REGISTRY[op.name.rpartition("_")[0]]
 
 
-def draw(op: Op, operand_shapes: tuple[Shape, ...], seed: int = 0) -> tuple[Any, ...]:
-    """Operands of these shapes: numbers of the domain, masks, or labels."""
+def draw(op: Op, operand_shapes: tuple[Shape, ...], seed: int = 0, within: Shape = ()) -> tuple[Any, ...]:
+    """Operands of these shapes: numbers of the domain, masks, labels, or indices that name entries of any axis.
+
+    `within` is a further shape whose axes the indices must suit.
+    """
     rng = np.random.default_rng(seed)
     low, high = op.domain
     grid = np.arange(low + GAP / 2, high, GAP)
@@ -142,6 +165,10 @@ def draw(op: Op, operand_shapes: tuple[Shape, ...], seed: int = 0) -> tuple[Any,
         elif kind == "labels":
             classes = max(1, min((n for s in operand_shapes for n in s[-1:]), default=1))
             operands.append(rng.integers(0, classes, shape))
+        elif kind == "indices":
+            numbers_only = [s for s, k in zip(operand_shapes, op.operand_kinds, strict=False) if k != "indices"]
+            least = max(1, min((n for s in (*numbers_only, within) for n in s), default=1))
+            operands.append(rng.integers(-least, least, shape))
         else:
             operands.append(np.array([next(numbers) for _ in range(int(np.prod(shape)))]).reshape(shape))
     return tuple(o if np.shape(o) else o.item() if hasattr(o, "item") else o for o in operands)
@@ -167,7 +194,8 @@ def attempts(op: Op, pool: list[Shape]) -> Iterator[Example]:
     """Examples whether or not the operator accepts them."""
     for operand_shapes in shape_tuples(op, pool):
         for settings in settings_for(op, operand_shapes[0]):
-            yield Example(op, draw(op, operand_shapes), settings)
+            within = settings.get("shape", ())
+            yield Example(op, draw(op, operand_shapes, within=within), settings)
 
 
 def accepted(op: Op, pool: list[Shape] = POOL) -> list[Example]:
