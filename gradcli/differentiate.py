@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import ne
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class Sweep:
 
     order: list[Node]
     gradients: list[Any]
-    sent: list[list[Any]]
+    sent: list[Sequence[Any]]
     reached: bytearray
 
     def slots(self, node: Node) -> list[int]:
@@ -57,43 +58,96 @@ def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -
     reached = _marks(order)
     gradients: list[Any] = [None] * len(reached)
     gradients[order[0].number] = seed
-    sent: list[list[Any]] = []
+    scalars = plain and all(not n.shape and (n.op.scalar is not None or not n.operands) for n in order)
+    run = _scalar_sweep if scalars else _general_sweep
     with np.errstate(all="ignore"):
-        for node in order:
-            operands = node.operands
-            contributions: list[Any] = []
-            sent.append(contributions)
-            if not operands:
-                continue
-            g = gradients[node.number]
-            y = values[node.number]
-            arguments = [values[o.number] for o in operands]
-            op = node.op
-            if plain and op.scalar is not None and not node.shape:  # by the million: no call but that of the rule
-                for slot, (operand, rule) in enumerate(zip(operands, op.vjp, strict=True)):  # type: ignore[arg-type]
-                    number = operand.number
-                    if rule is None or not reached[number]:
-                        continue
-                    try:
-                        c = rule(g, y, *arguments)
-                    except (ArithmeticError, ValueError):
-                        c = _careful(op, slot, g, y, arguments, {})
-                    contributions.append(c)
-                    so_far = gradients[number]
-                    gradients[number] = c if so_far is None else so_far + c
-                continue
-            for slot, operand in op.passing(operands):
-                number = operand.number
-                if not reached[number]:
-                    continue
-                c = contribution(node, slot, g, y, arguments)
-                if not plain:
-                    c = np.asarray(c, dtype=operand.dtype)[()]
-                contributions.append(c)
-                so_far = gradients[number]
-                gradients[number] = c if so_far is None else so_far + c
+        sent = run(order, values, gradients, reached, plain)
     found = Sweep(order, gradients, sent, reached)
-    return _of_the_chosen(found, values, seed, plain) if any(map(_has_nan, gradients)) else found
+    nan = any(map(ne, gradients, gradients)) if scalars else any(map(_has_nan, gradients))
+    return _of_the_chosen(found, values, seed, plain) if nan else found
+
+
+def _general_sweep(
+    order: list[Node], values: Values, gradients: list[Any], reached: bytearray, plain: bool
+) -> list[Sequence[Any]]:
+    sent: list[Sequence[Any]] = []
+    for node in order:
+        if not node.operands:
+            sent.append(())
+            continue
+        g = gradients[node.number]
+        y = values[node.number]
+        arguments = [values[o.number] for o in node.operands]
+        contributions = []
+        for slot, operand in node.op.passing(node.operands):
+            number = operand.number
+            if not reached[number]:
+                continue
+            c = contribution(node, slot, g, y, arguments)
+            if not plain:
+                c = np.asarray(c, dtype=operand.dtype)[()]
+            contributions.append(c)
+            so_far = gradients[number]
+            gradients[number] = c if so_far is None else so_far + c
+        sent.append(contributions)
+    return sent
+
+
+def _scalar_sweep(
+    order: list[Node], values: Values, gradients: list[Any], reached: bytearray, plain: bool
+) -> list[Sequence[Any]]:
+    """The sweep of a graph of scalars, of which there may be millions: two operands are the rule, and no call is made
+    but those of the rules of differentiation."""
+    sent: list[Sequence[Any]] = []
+    for node in order:
+        operands = node.operands
+        if not operands:
+            sent.append(())
+            continue
+        g = gradients[node.number]
+        y = values[node.number]
+        op = node.op
+        if len(operands) != 2:
+            sent.append(_scalar_contributions(op, operands, g, y, values, gradients, reached))
+            continue
+        a, b = operands
+        i, k = a.number, b.number
+        first, second = op.vjp  # type: ignore[misc]
+        try:
+            c = first(g, y, values[i], values[k]) if first is not None and reached[i] else None
+            d = second(g, y, values[i], values[k]) if second is not None and reached[k] else None
+        except (ArithmeticError, ValueError):
+            sent.append(_scalar_contributions(op, operands, g, y, values, gradients, reached))
+            continue
+        if c is None:
+            sent.append((d,) if d is not None else ())
+        else:
+            sent.append((c,) if d is None else (c, d))
+            so_far = gradients[i]
+            gradients[i] = c if so_far is None else so_far + c
+        if d is not None:
+            so_far = gradients[k]
+            gradients[k] = d if so_far is None else so_far + d
+    return sent
+
+
+def _scalar_contributions(
+    op: Op, operands: Sequence[Node], g: Any, y: Any, values: Values, gradients: list[Any], reached: bytearray
+) -> Sequence[Any]:
+    """What one scalar sends to its operands, however many there are."""
+    arguments = [values[o.number] for o in operands]
+    contributions = []
+    for slot, operand in op.passing(operands):
+        number = operand.number
+        if reached[number]:
+            try:
+                c = op.contribute(slot, g, y, arguments, {})
+            except (ArithmeticError, ValueError):
+                c = _careful(op, slot, g, y, arguments, {})
+            contributions.append(c)
+            so_far = gradients[number]
+            gradients[number] = c if so_far is None else so_far + c
+    return contributions
 
 
 def _has_nan(value: Any) -> bool:
@@ -114,7 +168,7 @@ def _of_the_chosen(found: Sweep, values: Values, seed: Any, plain: bool) -> Swee
     start = found.order[0]
     gradients[start.number] = seed
     marks[start.number] = seed * np.nan
-    sent: list[list[Any]] = []
+    sent: list[Sequence[Any]] = []
     with np.errstate(all="ignore"):
         for node in found.order:
             y = values[node.number]

@@ -28,7 +28,11 @@ class Graph:
                 flows = dtype in FLOATS and bool(op.passing(operands))
                 break
         else:  # scalars, by the million: what depends on dtypes alone was worked out when they were first met
-            key = (op, *[o.dtype for o in operands], *[o.differentiable for o in operands])
+            if len(operands) == 2:
+                a, b = operands
+                key: tuple[Any, ...] = (op, a.dtype, b.dtype, a.differentiable, b.differentiable)
+            else:
+                key = (op, *[o.dtype for o in operands], *[o.differentiable for o in operands])
             known = self._scalars.get(key)
             if known is None:
                 shape = op.shape(*[()] * len(operands))
@@ -98,7 +102,7 @@ def _marked(output: Node, nodes: Sequence[Node]) -> list[Node]:
             continue
         vjp = node.op.vjp
         if type(vjp) is tuple:
-            for operand, rule in zip(node.operands, vjp, strict=True):
+            for operand, rule in zip(node.operands, vjp):  # noqa: B905  (not strict: optional operands may be missing)
                 if rule is not None and operand.differentiable:
                     marks[operand.number] = 1
         else:

@@ -202,7 +202,7 @@ class _Printer:
     def gradients(self) -> Table:
         """Every contribution, step by step."""
         report = self.report
-        senders = [k for k, n in enumerate(report.order_nodes) if n.operands and report.sweep.slots(n)]
+        senders = [k for k, sent in enumerate(report.sweep.sent) if sent]
         shown, left_out = self.picked(len(senders))
         scalar = report.scalar
         columns = (

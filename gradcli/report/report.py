@@ -154,6 +154,11 @@ class Report:
                     steps.append(step)
         return found
 
+    @cached_property
+    def _consumers_of_named(self) -> dict[int, list[int]]:
+        """The consumers of all nodes whose gradients are shown, found in one walk."""
+        return self.consumers([self.by_name[name].number for name in self.gradients])
+
     def visits(self, wanted: Iterable[int]) -> Iterator[Visit]:
         """These steps of the order, counted from 0."""
         chosen = list(wanted)
@@ -334,7 +339,7 @@ class Report:
         """The gradient over those of the node's consumers."""
         if node is self.output_node:
             return "1"
-        steps = self.consumers([node.number])[node.number]
+        steps = self._consumers_of_named[node.number]
         if len(steps) > FEW_CONSUMERS:
             return f"the sum of {len(steps)} contributions"
         total: Any = None

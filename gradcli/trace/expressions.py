@@ -28,6 +28,7 @@ from gradcli.problems import GradError, Problem, Span, meaning
 from gradcli.trace.vocabulary import CONSTANTS, DTYPES, LEFT_OUT, MODULES, NOT_YET, PASSED_OVER, WRAPPERS
 
 _NUMBERS = ("number", "number")
+_PLAIN_FLOATS = ("float64", "weak float", "weak int")
 
 MOST_AXES = 64
 """NumPy's own limit."""
@@ -386,6 +387,10 @@ class Expressions:
                 return self._plain_binary(sign, left, right, place)
             return self._plain_arrays(sign, left, right, place, sides)
         op = INFIX.get(sign)
+        if type(left) is float or type(left) is int:  # a number beside a node, the second common case
+            left = self.operand(left, sides[0])
+        elif type(right) is float or type(right) is int:
+            right = self.operand(right, sides[1])
         if op is not None and op.scalar is not None and _are_plain_scalars(left, right):  # the common case by far
             if self.whole:
                 self.whole.pop(left.number, None)
@@ -478,7 +483,7 @@ class Expressions:
 def _are_plain_scalars(left: Any, right: Any) -> bool:
     if type(left) is not Node or type(right) is not Node:
         return False
-    return not left.shape and not right.shape and left.dtype == "float64" == right.dtype
+    return not left.shape and not right.shape and left.dtype in _PLAIN_FLOATS and right.dtype in _PLAIN_FLOATS
 
 
 def _entries(value: Any) -> Iterator[Any]:
