@@ -1,49 +1,11 @@
 """The operators: a file per family, one block per operator (see `gradcli.graph.op`).
 
-Importing this package fills `gradcli.graph.REGISTRY`.  A new operator is one block in the file of its family, or a
-new file that is imported here.
+Importing this package imports every module in it, which fills `gradcli.graph.REGISTRY`.  So a new operator is one
+block in the file of its family, and a new family is a new file.
 """
 
-from gradcli.ops import (
-    arithmetic,
-    arrange,
-    compare,
-    copies,
-    create,
-    diagonals,
-    elementwise,
-    fill,
-    linear,
-    norms,
-    parts,
-    pass_on,
-    probability,
-    rearrange,
-    reduce,
-    scan,
-    selection,
-    sorting,
-    statistics,
-)
+from importlib import import_module
+from pkgutil import iter_modules
 
-__all__ = [
-    "arithmetic",
-    "arrange",
-    "compare",
-    "copies",
-    "create",
-    "diagonals",
-    "elementwise",
-    "fill",
-    "linear",
-    "norms",
-    "parts",
-    "pass_on",
-    "probability",
-    "rearrange",
-    "reduce",
-    "scan",
-    "selection",
-    "sorting",
-    "statistics",
-]
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

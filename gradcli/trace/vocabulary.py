@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
-MODULES = frozenset({"np", "numpy", "torch", "F", "nn", "jnp", "jax", "math", "tf", "cp", "anp"})
+MODULES = frozenset({"np", "numpy", "torch", "F", "nn", "linalg", "jnp", "jax", "math", "tf", "cp", "anp"})
 """Names that a function may be called through, unless the file gives them a value: `np.exp`, `nn.functional.relu`."""
 
 LIBRARIES = frozenset(

@@ -7,7 +7,7 @@ here; a new *kind* of setting needs a line in `SETTINGS`.
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from gradcli.differentiate import Sweep, adjoint_sweep, sweep
 from gradcli.evaluate import Values, evaluate, evaluate_nodes
 from gradcli.graph import Adjoint, Graph, Node, Op, ShapeError, backward_order
 from gradcli.graph.op import ALL, REGISTRY, Setting, Shape
-from gradcli.ops import arrange, copies, norms, pass_on, rearrange, shapes, statistics
+from gradcli.ops import arrange, copies, einsum, norms, pass_on, pooling, rearrange, shapes, statistics, windows
 
 OPERATORS = {(op.name if not op.hidden else f"{op.name}, hidden"): op for op in ALL if op.expands is None}
 SPELLINGS = {op.name: op for op in ALL if op.expands is not None}
@@ -76,6 +76,27 @@ def _keys(shape: Shape) -> list[Any]:
     return [arrange.index_key(k) for k in keys]
 
 
+def _steps(name: str, ndim: int) -> list[Any]:
+    return {"kernel_size": [2, 3], "stride": [2], "padding": [1], "dilation": [2], "output_padding": [1]}[name]
+
+
+def _subscripts(ndim: int) -> list[Any]:
+    """What an einsum whose first operand has so many axes may say."""
+    of_first = ["", "i", "ij", "ijk"][ndim]
+    rests = ["", ",", ",k", ",kj", ",j->j", ",jk->ik", ",jk->", ",j,jk->ik", ",...k->...i", ",...->..."]
+    alone = {0: ["->"], 1: ["i->", "i"], 2: ["ij->ji", "ii", "ii->i", "ij->i", "...j->..."], 3: ["iij->ji", "iii->i"]}
+    texts = [*(of_first + rest for rest in rests), *alone[ndim], "...i,...ij", "...,...", "..."]
+    return [text for text in texts if _reads(einsum.subscripts, text)]
+
+
+def _reads(read: Callable[[Any], Any], value: Any) -> bool:
+    try:
+        read(value)
+    except ValueError:
+        return False
+    return True
+
+
 def _words(setting: Setting) -> list[Any]:
     """The words of a setting that is one of a few, as its own fault lists them."""
     try:
@@ -89,6 +110,8 @@ def _whole(name: str, shape: Shape) -> list[Any]:
     """Whole numbers: an axis, a diagonal, a number of entries."""
     if name.startswith("axis"):
         return _axis_choices(len(shape))
+    if name == "groups":
+        return [2]
     return [0, -1, 2] if name in ("k", "offset", "start_dim", "end_dim") and len(shape) > 1 else [1, 2, 3]
 
 
@@ -113,6 +136,12 @@ SETTINGS = {
     arrange.index_key: lambda name, shape: _keys(shape),
     pass_on.dtype_name: lambda name, shape: ["float64"],
     str: lambda name, shape: [""],
+    windows.steps: lambda name, shape: _steps(name, len(shape)),
+    pooling.steps_or_none: lambda name, shape: [1, 2],
+    windows.padding: lambda name, shape: [1, "same", "full"],
+    windows.extent: lambda name, shape: [(2,), (5,), (2, 2), (3, 3), (4, 5)],
+    einsum.subscripts: lambda name, shape: _subscripts(len(shape)) if name == "subscripts" else ["ii", "iij", "ijij"],
+    einsum.axis_pairs: lambda name, shape: [0, 1, 2, ((-1,), (0,)), ((1, 0), (1, 0))],
 }
 """For each reader of settings, what to try: `(name, shape of the first operand) -> values`."""
 
@@ -171,12 +200,28 @@ def draw(op: Op, operand_shapes: tuple[Shape, ...], seed: int = 0, within: Shape
             operands.append(rng.integers(-least, least, shape))
         else:
             operands.append(np.array([next(numbers) for _ in range(int(np.prod(shape)))]).reshape(shape))
+    matrix = (slope_of(op) or op).matrix
+    if matrix:
+        at = int(slope_of(op) is not None)
+        operands[at] = _matrices(operands[at], matrix)
     return tuple(o if np.shape(o) else o.item() if hasattr(o, "item") else o for o in operands)
 
 
+def _matrices(numbers: Any, kind: str) -> Any:
+    """Numbers turned into matrices of a kind, all well conditioned."""
+    if numbers.ndim < 2:
+        return numbers
+    rows, columns = numbers.shape[-2:]
+    numbers = numbers / 5 + 2 * np.eye(rows, columns)
+    return numbers @ np.swapaxes(numbers, -1, -2) if kind == "positive definite" and rows == columns else numbers
+
+
 def shape_tuples(op: Op, pool: list[Shape]) -> Iterator[tuple[Shape, ...]]:
-    """Tuples of operand shapes, small ones first; a list of operands has one to three."""
+    """Tuples of operand shapes, those of the block first, then small ones; a list of operands has one to three."""
     owner = slope_of(op)
+    for sample in (owner or op).samples:
+        if any(0 in shape for shape in sample) == (pool is not POOL):
+            yield sample if owner is None else (owner.shape(*sample), *sample)
     if op.variadic:
         for count in (2, 1, 3):
             yield from itertools.product(pool, repeat=count)
@@ -187,29 +232,37 @@ def shape_tuples(op: Op, pool: list[Shape]) -> Iterator[tuple[Shape, ...]]:
             except ShapeError:
                 continue
     else:
-        yield from itertools.product(pool, repeat=len(op.operands))
+        yield from itertools.product(pool, repeat=op.least)
 
 
 def attempts(op: Op, pool: list[Shape]) -> Iterator[Example]:
     """Examples whether or not the operator accepts them."""
+    for operand_shapes, settings in _choices(op, pool):
+        yield _drawn(op, operand_shapes, settings)
+
+
+def _drawn(op: Op, operand_shapes: tuple[Shape, ...], settings: dict[str, Any]) -> Example:
+    return Example(op, draw(op, operand_shapes, within=settings.get("shape", ())), settings)
+
+
+def _choices(op: Op, pool: list[Shape]) -> Iterator[tuple[tuple[Shape, ...], dict[str, Any]]]:
     for operand_shapes in shape_tuples(op, pool):
         for settings in settings_for(op, operand_shapes[0]):
-            within = settings.get("shape", ())
-            yield Example(op, draw(op, operand_shapes, within=within), settings)
+            yield operand_shapes, settings
 
 
 def accepted(op: Op, pool: list[Shape] = POOL) -> list[Example]:
     """A spread of examples that the operator accepts."""
     fitting = []
-    for example in attempts(op, pool):
+    for operand_shapes, settings in _choices(op, pool):
         try:
-            op.shape(*example.shapes, **example.settings)
+            op.shape(*operand_shapes, **settings)
         except ShapeError:
             continue
-        fitting.append(example)
+        fitting.append((operand_shapes, settings))
     assert fitting, f"no shapes of the pool suit {op.name}"
     places = np.linspace(0, len(fitting) - 1, min(len(fitting), EXAMPLES)).round().astype(int)
-    chosen = [fitting[i] for i in places]
+    chosen = [_drawn(op, *fitting[i]) for i in places]
     owner = slope_of(op)
     if owner is None:
         return chosen
