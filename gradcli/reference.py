@@ -18,14 +18,14 @@ import numpy as np
 import gradcli.ops  # noqa: F401  (fills the registry)
 from gradcli.api import derive
 from gradcli.graph import Op
-from gradcli.graph.op import REGISTRY, Shape, operators
+from gradcli.graph.op import DIALECTS, REGISTRY, Shape, operators
 from gradcli.ops.create import CREATORS
 from gradcli.problems import GradError, command
 from gradcli.report import Report
 from gradcli.trace.binding import usage
 from gradcli.trace.calls import known_functions
 
-SHAPES: tuple[Shape, ...] = ((3,), (), (2, 2), (2, 3), (3, 2))
+SHAPES: tuple[Shape, ...] = ((3,), (), (2, 2), (2, 3), (3, 2), (4, 4))
 """The shapes that an example's operands may have, the first that suit being taken."""
 
 
@@ -68,7 +68,11 @@ def family_title(family: str) -> str:
 
 def entry(word: str) -> Entry:
     """The entry of an operator by any of its spellings or signs.  Raises GradError with the nearest name."""
-    op = REGISTRY.get(word) or next((o for o in operators() if o.infix.removeprefix("u") == word), None)
+    op = (
+        REGISTRY.get(word)
+        or DIALECTS.get(word)
+        or next((o for o in operators() if o.infix.removeprefix("u") == word), None)
+    )
     if op is None:
         raise GradError(
             command.unknown_operator(word, [*known_functions(), *(o.infix for o in operators() if o.infix)])
@@ -107,27 +111,41 @@ def _examples(op: Op) -> Iterator[str]:
     operands = ["a", "b"] if op.variadic else names
     for shapes in itertools.product(SHAPES, repeat=count):
         lines = [f"{n} = {_numbers(op, k, s)}" for k, (n, s) in enumerate(zip(operands, shapes, strict=True))]
-        for call in _calls(op, operands):
+        for call in _calls(op, operands, shapes):
             loss = "sum(y)" if any(op.passes(slot) for slot in range(len(op.operands))) else "sum(1.0 * y)"
             yield "\n".join([*lines, f"y = {call}", f"L = {loss}"]) + "\n"
 
 
-def _calls(op: Op, operands: list[str]) -> Iterator[str]:
+def _calls(op: Op, operands: list[str], shapes: tuple[Shape, ...]) -> Iterator[str]:
+    """Calls with settings that may suit, and, of a spelling with several results, the first of them."""
+    if op.leading:
+        letters = ["".join("ijk"[: len(s)]) for s in shapes]
+        yield f'{op.name}("{",".join(letters)}->{letters[0]}", {", ".join(operands)})'
+        return
     places = f"[{', '.join(operands)}]" if op.variadic else ", ".join(operands)
+    if op.order:  # a setting stands between the operands: by name, nothing can be mistaken
+        places = ", ".join([operands[0], *(f"{name}={name}" for name in operands[1:])])
     required = [name for name, setting in op.settings.items() if setting.required]
-    for values in itertools.product(("(3, 1)", "3", "2", "0", "(0, 1)", '"float32"'), repeat=len(required)):
+    for values in itertools.product(_SETTINGS, repeat=len(required)):
         named = "".join(f", {name}={value}" for name, value in zip(required, values, strict=True))
-        yield f"{op.name}({places}{named})"
+        for first in ("", "[0]") if op.expands is not None else ("",):
+            yield f"{op.name}({places}{named}){first}"
+
+
+_SETTINGS = ("(3, 1)", "3", "2", "1", "0", "(0, 1)", '"float32"')
+"""What a required setting may be; the first that suits is taken."""
 
 
 def _numbers(op: Op, slot: int, shape: Shape) -> str:
     """Numbers of the operator's domain, all different, as a literal."""
     kind = op.operand_kinds[slot] if slot < len(op.operand_kinds) else "number"
     count = int(np.prod(shape))
-    if kind == "labels":
+    if kind in ("labels", "indices"):
         values: Any = [k % 2 for k in range(count)]
     elif kind == "mask":
         values = [k % 2 == 0 for k in range(count)]
+    elif op.matrix and slot == 0 and len(shape) == 2 and shape[0] == shape[1]:
+        values = 2 * np.eye(shape[0]) + 0.5  # regular, and positive definite
     else:
         low, high = op.domain
         spread = (0.618 * (np.arange(count) + 1 + 2 * slot)) % 1

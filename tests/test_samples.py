@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.evaluate import evaluate
+from gradcli.graph import INPUT
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 FILES = sorted(SAMPLES.glob("*.txt"))
@@ -50,8 +52,21 @@ GRADIENTS: dict[str, dict[str, Any]] = {
         "b1": [-0.22389, 0.44777],
         "x": [0.08955, 0.20150],
     },
+    "batch_norm.txt": {
+        "X": [[-0.0166, -0.1205], [0.2879, -0.0291], [-0.5560, 0.0966], [0.2846, 0.0530]],
+        "gamma": [-0.5755, -0.6379],
+        "beta": [0.6, 0.5],
+    },
+    "layer_norm.txt": {"x": [[-0.0704, 0.0423, 0.0282], [0.7589, -0.4301, -0.3289]], "beta": [1.2, 0.1, -0.1]},
+    "tiny_cnn.txt": {"K": [[0.1498, 0.0419], [0.1618, 0.0659]], "b": [0.5992, -0.5992]},
+    "contrastive_loss.txt": {"A": [[0.0111, -0.0055], [0.2030, 0.0677], [0.0093, 0.0187]]},
+    "focal_loss.txt": {"z": [[-2.7589e-4, 2.2556e-4, 5.0330e-5], [2.5232e-2, 9.2585e-2, -1.1782e-1]]},
+    "word2vec.txt": {
+        "V": [[0, 0], [0.0641, 0.7891], [0, 0], [0, 0]],
+        "U": [[0.2189, 0.1642], [0, 0], [-0.1840, -0.1380], [0.4418, 0.3314]],
+    },
 }
-"""By file and name, the derivative of the output, worked out by hand."""
+"""By file and name, the derivative of the output, worked out by hand, or with another library."""
 
 OUTPUTS = {
     "circuit.txt": ("z", 20),
@@ -61,6 +76,15 @@ OUTPUTS = {
     "bias_broadcasting.txt": ("L", 71),
     "residual.txt": ("L", -2.5),
     "two_layer.txt": ("L", 0.82033),
+    "attention.txt": ("L", 0.49638),
+    "batch_norm.txt": ("L", -1.22225),
+    "contrastive_loss.txt": ("L", 0.39292),
+    "focal_loss.txt": ("L", 0.13524),
+    "layer_norm.txt": ("L", -3.28805),
+    "lstm_cell.txt": ("L", 0.25656),
+    "tiny_cnn.txt": ("L", 0.91421),
+    "vae_elbo.txt": ("L", 2.04437),
+    "word2vec.txt": ("L", 3.01630),
 }
 """By file, the output and its value."""
 
@@ -73,7 +97,7 @@ def derive(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def test_every_sample_has_its_numbers_here() -> None:
     names = [path.name for path in FILES]
-    assert names == sorted(GRADIENTS) == sorted(OUTPUTS)
+    assert names == sorted(OUTPUTS)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -113,3 +137,26 @@ def test_sample_has_the_right_gradient(name: str, node: str) -> None:
     expected = GRADIENTS[name][node]
     assert np.shape(gradient) == np.shape(expected)
     np.testing.assert_allclose(gradient, expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_gradients_are_those_of_differences(path: Path) -> None:
+    """Every entry of every input, moved a little either way: only forward values are used."""
+    report = gradcli.derive(path)
+    graph = report.traced.graph
+    seed = np.asarray(report.seed)
+    step = 1e-6
+    for node in graph.nodes:
+        if node.op is not INPUT or not node.differentiable:
+            continue
+        original = node.data
+        for at in np.ndindex(np.shape(original)):
+            ends = []
+            for sign in (1, -1):
+                moved = np.array(original, dtype=float)
+                moved[at] += sign * step
+                node.data = moved if moved.shape else moved.item()
+                ends.append(np.sum(seed * evaluate(graph)[report.output_node.number]))
+            node.data = original
+            slope = (ends[0] - ends[1]) / (2 * step)
+            assert np.asarray(report.gradient(node.name))[at] == pytest.approx(slope, rel=1e-5, abs=1e-7)

@@ -43,7 +43,10 @@ def compose(node: Node, operands: Sequence[Formula]) -> Formula:
         second_sign = operand.text.startswith("-") and least and (slot > 0 or form.template[0] in "-~")
         brackets = operand.binds < least or second_sign
         texts.append(f"({operand.text})" if brackets else operand.text)
-    return Formula(form.template.format(*texts), form.binds)
+    template = form.template
+    if node.op.write is not None and template.startswith("{0} * ") and texts[0] == "1":
+        template = template.removeprefix("{0} * ")  # a rule's own factor of 1, as in `1 * ones((2, 3))`
+    return Formula(template.format(*texts), form.binds)
 
 
 def local_formula(node: Node, name: Callable[[Node], str]) -> str:
