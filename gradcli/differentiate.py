@@ -199,21 +199,22 @@ def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]
     try:
         c = node.op.contribute(slot, g, y, arguments, node.settings)
     except (ArithmeticError, ValueError):
-        if not isinstance(g, float):
+        if not isinstance(g, (float, np.ndarray)):
             raise
         c = _careful(node.op, slot, g, y, arguments, node.settings)
     if unchosen is not None and node.op.shape in (same, broadcast):
         c = np.where(unchosen, 0.0, c)[()]
     shape = node.operands[slot].shape
-    if (shape or node.shape) and shape_of(c) != shape:
+    if (shape or node.shape or type(c) is not float) and shape_of(c) != shape:
         # a matrix product's contribution has axes of its own, so only what is too narrow is stretched
         c = unbroadcast(c if len(shape_of(c)) >= len(node.shape) else stretch(c, node.shape), shape)
     return c
 
 
-def _careful(op: Op, slot: int, g: Any, y: Any, arguments: Sequence[Any], settings: Mapping[str, Any]) -> float:
-    """A contribution between scalars where Python's arithmetic raises: NumPy's inf or nan is the slope."""
-    return float(op.contribute(slot, np.float64(g), _numpy(y), list(map(_numpy, arguments)), settings))
+def _careful(op: Op, slot: int, g: Any, y: Any, arguments: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    """A contribution where Python's arithmetic of floats raises: NumPy's inf or nan is the slope."""
+    c = op.contribute(slot, _numpy(g), _numpy(y), list(map(_numpy, arguments)), settings)
+    return c if shape_of(c) else float(c)
 
 
 def _numpy(value: Any) -> Any:

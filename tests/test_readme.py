@@ -127,21 +127,21 @@ def test_operator_block_is_all_that_a_new_operator_needs() -> None:
     assert block.count("\n") < 20
     exec(block, vars(elementwise).copy())
 
-    for call in ("softsign(x)", "x.softsign()", "F.softsign(x)"):
+    for call in ("squash(x)", "x.squash()", "F.squash(x)"):
         report = gradcli.derive(f"x = -0.5\ny = {call}")
         assert report.value("y") == pytest.approx(-1 / 3)
         assert report.gradient("x") == pytest.approx(4 / 9)
-    report = gradcli.derive("x = [-3, 0, 1]\nL = sum(softsign(x))")
+    report = gradcli.derive("x = [-3, 0, 1]\nL = sum(squash(x))")
     assert report.gradient("x") == pytest.approx([1 / 16, 1, 1 / 4])
     with pytest.raises(gradcli.GradError, match="takes 1 argument"):
-        gradcli.derive("y = softsign(1, 2)")
+        gradcli.derive("y = squash(1, 2)")
     with pytest.raises(gradcli.GradError) as misspelt:
-        gradcli.derive("y = softsing(1)")
-    assert "softsign" in misspelt.value.problems[0].help
+        gradcli.derive("y = sqaush(1)")
+    assert "squash" in misspelt.value.problems[0].help
 
 
 def test_operator_of_the_readme_is_gone_again() -> None:
-    assert "softsign" not in REGISTRY
+    assert "squash" not in REGISTRY
 
 
 # Tables and lists ----------------------------------------------------------------------------

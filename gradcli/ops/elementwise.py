@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.graph.dtypes import floating
 from gradcli.graph.op import SUM, Op, Written, operator
 from gradcli.ops.compare import keep
-from gradcli.ops.shapes import same
+from gradcli.ops.shapes import broadcast, same
 
 exp = operator(
     "exp",
@@ -179,6 +179,31 @@ sigmoid: Op = operator(
     vjp=(lambda g, y, x: g * (y * sigmoid_rest(y, x)),),
     sympy=lambda s, x: 1 / (1 + s.exp(-x)),
     doc="1 / (1 + exp(-x)); slope y * (1 - y).",
+)
+
+
+def _sigmoid_less(y: Any, x: Any, t: Any) -> Any:
+    e = np.exp(-np.abs(x))
+    return (np.where(np.asarray(x) >= 0, 1 - t, (1 - t) * e) - np.where(np.asarray(x) >= 0, t * e, t)) / (1 + e)
+
+
+def _sigmoid_less_scalar(y: float, x: float, t: float) -> float:
+    e = math.exp(-abs(x))
+    return ((1 - t) - t * e if x >= 0 else (1 - t) * e - t) / (1 + e)
+
+
+sigmoid_less: Op = operator(
+    "sigmoid_less",
+    "y x t",
+    shape=lambda y, x, t: broadcast(x, t),
+    dtype=floating,
+    forward=_sigmoid_less,
+    scalar=_sigmoid_less_scalar,
+    vjp=(None, lambda g, r, y, x, t: g * (y * sigmoid_rest(y, x)), lambda g, r, y, x, t: -g),
+    broadcasts=True,
+    write=lambda shapes: Written("{0} - {2}", SUM, (SUM, 0, SUM + 1)),
+    hidden=True,
+    doc="sigmoid(x) - t without cancellation, given y = sigmoid(x).",
 )
 
 sigmoid_rest: Op = operator(

@@ -131,6 +131,20 @@ def real(value: Any) -> float:
     return float(value)
 
 
+def positive(value: Any) -> float:
+    """A number above 0."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        raise ValueError("a number above 0")
+    return float(value)
+
+
+def part(value: Any) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise ValueError("a number from 0 to 1")
+    return float(value)
+
+
 def axes(value: Any) -> Axes:
     """None, an axis or several."""
     if value is None:

@@ -18,7 +18,19 @@ from gradcli.differentiate import Sweep, adjoint_sweep, sweep
 from gradcli.evaluate import Values, evaluate, evaluate_nodes
 from gradcli.graph import Adjoint, Graph, Node, Op, ShapeError, backward_order
 from gradcli.graph.op import ALL, REGISTRY, Setting, Shape
-from gradcli.ops import arrange, copies, einsum, norms, pass_on, pooling, rearrange, shapes, statistics, windows
+from gradcli.ops import (
+    arrange,
+    copies,
+    einsum,
+    norms,
+    pass_on,
+    pooling,
+    rearrange,
+    rounding,
+    shapes,
+    statistics,
+    windows,
+)
 
 OPERATORS = {(op.name if not op.hidden else f"{op.name}, hidden"): op for op in ALL if op.expands is None}
 SPELLINGS = {op.name: op for op in ALL if op.expands is not None}
@@ -110,8 +122,8 @@ def _whole(name: str, shape: Shape) -> list[Any]:
     """Whole numbers: an axis, a diagonal, a number of entries."""
     if name.startswith("axis"):
         return _axis_choices(len(shape))
-    if name == "groups":
-        return [2]
+    if name in ("groups", "classes"):
+        return [2] if name == "groups" else [3, 5]
     return [0, -1, 2] if name in ("k", "offset", "start_dim", "end_dim") and len(shape) > 1 else [1, 2, 3]
 
 
@@ -130,7 +142,11 @@ SETTINGS = {
     shapes.axes: lambda name, shape: _several_axes(len(shape)),
     shapes.whole: _whole,
     shapes.flag: lambda name, shape: [False, True],
-    shapes.real: lambda name, shape: [0.7, 1.6],
+    shapes.real: lambda name, shape: [0.5, 1.5],
+    # corners: of one number at a half, of a difference of two at an odd multiple of half the gap
+    shapes.part: lambda name, shape: [0.1, 1.0],
+    shapes.positive: lambda name, shape: [0.5, 1.5] if name in ("limit", "eps") else [13.5 * GAP, 23.5 * GAP],
+    rounding.places: lambda name, shape: [-1],
     shapes.lengths: lambda name, shape: _shapes_for(shape),
     arrange._axes_or_none: lambda name, shape: _orders(len(shape)),
     arrange.index_key: lambda name, shape: _keys(shape),
@@ -228,11 +244,12 @@ def shape_tuples(op: Op, pool: list[Shape]) -> Iterator[tuple[Shape, ...]]:
     elif owner is not None:
         for rest in itertools.product(pool, repeat=len(op.operands) - 1):
             try:
-                yield (owner.shape(*rest), *rest)
+                yield (owner.shape(*rest[: len(owner.operands)]), *rest)
             except ShapeError:
                 continue
     else:
-        yield from itertools.product(pool, repeat=op.least)
+        for count in range(len(op.operands), op.least - 1, -1):  # optional ones may be missing
+            yield from itertools.product(pool, repeat=count)
 
 
 def attempts(op: Op, pool: list[Shape]) -> Iterator[Example]:
@@ -266,7 +283,7 @@ def accepted(op: Op, pool: list[Shape] = POOL) -> list[Example]:
     owner = slope_of(op)
     if owner is None:
         return chosen
-    return [Example(op, (owner.forward(*e.operands[1:]), *e.operands[1:]), e.settings) for e in chosen]
+    return [with_free(e, e.operands[1:]) for e in chosen]
 
 
 # Graphs of one operation --------------------------------------------------------------------------
@@ -305,7 +322,7 @@ def derived(example: Example, seed: Any = None) -> Derived:
     inputs = [_input(graph, value, f"x{k}") for k, value in enumerate(free_operands(example))]
     operands = inputs
     if owner is not None:
-        operands = [graph.add(owner, tuple(inputs), None, 1), *inputs]
+        operands = [graph.add(owner, tuple(inputs[: len(owner.operands)]), None, 1), *inputs]
     node = graph.add(op, tuple(operands), example.settings or None, 1)
     if seed is None:
         seed = np.random.default_rng(1).uniform(0.5, 1.5, node.shape)
@@ -324,7 +341,7 @@ def free_operands(example: Example) -> tuple[Any, ...]:
 def with_free(example: Example, free: tuple[Any, ...]) -> Example:
     """The same example at other operands."""
     owner = slope_of(example.op)
-    operands = free if owner is None else (owner.forward(*free), *free)
+    operands = free if owner is None else (owner.forward(*free[: len(owner.operands)]), *free)
     return Example(example.op, operands, example.settings)
 
 
