@@ -17,7 +17,7 @@ import numpy as np
 
 import gradcli.ops  # noqa: F401  (fills the registry)
 from gradcli.api import derive
-from gradcli.graph import Op
+from gradcli.graph import INPUT, Op
 from gradcli.graph.op import DIALECTS, REGISTRY, Shape, operators
 from gradcli.ops.create import CREATORS
 from gradcli.problems import GradError, command
@@ -83,7 +83,8 @@ def entry(word: str) -> Entry:
         except GradError:
             continue
         if all(np.isfinite(v).all() for v in report.values if getattr(v, "dtype", None) is not None):
-            inputs = tuple(n.name for n in report.node("y").operands if n.differentiable)
+            told = report.shown if op.composes is not None else report.node("y").operands
+            inputs = tuple(n.name for n in told if n.differentiable and (n.op is INPUT or op.composes is None))
             return _entry(op, text, replace(report, wrt=inputs))
     raise AssertionError(f"no example suits {op.name}; give its block one")
 
@@ -91,7 +92,8 @@ def entry(word: str) -> Entry:
 def _entry(op: Op, text: str, report: Report) -> Entry:
     node = report.node("y")
     rules = []
-    for slot, operand in enumerate(node.operands):
+    operands = () if op.composes is not None else enumerate(node.operands)
+    for slot, operand in operands:
         passes = node.op.passes(slot) and operand.differentiable
         rules.append(Rule(operand.name, report.rule(node, slot).replace("dL/dy", "dy") if passes else ""))
     signs = (op.infix.removeprefix("u"),) if op.infix else ()
@@ -112,7 +114,11 @@ def _examples(op: Op) -> Iterator[str]:
     for shapes in itertools.product(SHAPES, repeat=count):
         lines = [f"{n} = {_numbers(op, k, s)}" for k, (n, s) in enumerate(zip(operands, shapes, strict=True))]
         for call in _calls(op, operands, shapes):
-            loss = "sum(y)" if any(op.passes(slot) for slot in range(len(op.operands))) else "sum(1.0 * y)"
+            loss = (
+                "sum(y)"
+                if op.composes is not None or any(op.passes(slot) for slot in range(len(op.operands)))
+                else "sum(1.0 * y)"
+            )
             yield "\n".join([*lines, f"y = {call}", f"L = {loss}"]) + "\n"
 
 

@@ -47,7 +47,10 @@ def _print_entry(entry: Entry) -> None:
     out.print(Text(f"\n{entry.doc}"))
     if entry.spellings:
         out.print(Text(f"\nalso written: {', '.join(entry.spellings)}"))
-    out.print(Text("\nwith y for its value and dy for the gradient that arrives:", "dim"))
+    if entry.rules:
+        out.print(Text("\nwith y for its value and dy for the gradient that arrives:", "dim"))
+    else:
+        out.print(Text("\nwritten out into the graph, operation by operation; the rules are those of its parts"))
     for rule in entry.rules:
         out.print(Text(f"  d{rule.operand} = {rule.text}" if rule.text else f"  {rule.operand} receives nothing"))
     if entry.kink:

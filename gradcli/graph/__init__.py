@@ -1,6 +1,6 @@
 """The computation graph: operators, nodes, their order, and how they are written down."""
 
-from gradcli.graph.build import Adjoint
+from gradcli.graph.build import Adjoint, Writing
 from gradcli.graph.formula import Formula, formula, local_formula
 from gradcli.graph.graph import Graph, backward_order
 from gradcli.graph.node import CONSTANT, INPUT, SYMBOL, Node, constant, symbol
@@ -17,6 +17,7 @@ __all__ = [
     "Node",
     "Op",
     "ShapeError",
+    "Writing",
     "backward_order",
     "constant",
     "formula",

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.graph.dtypes import result_dtype
 from gradcli.graph.node import CONSTANT, SYMBOL, Node, constant
 from gradcli.graph.op import _NODE, Op
 
-_current: list[Adjoint] = []
+if TYPE_CHECKING:
+    from gradcli.graph.graph import Graph
+
+_current: list[Adjoint | Writing] = []
 
 
 class Adjoint:
@@ -80,6 +83,32 @@ class Adjoint:
                 )
             )
         return node
+
+
+class Writing:
+    """While it is entered, operators called on nodes write them into a forward graph, just as they are called."""
+
+    def __init__(self, graph: Graph, line: int) -> None:
+        self.graph = graph
+        self.line = line
+
+    def __enter__(self) -> Writing:
+        _current.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _current.pop()
+
+    def build(self, op: Op, operands: tuple[Any, ...], settings: dict[str, Any]) -> Node:
+        """The node for an operation, unsimplified."""
+        nodes = tuple(o if type(o) is Node else self.graph.constant(o, _text(o)) for o in operands)
+        return self.graph.add(op, nodes, settings or None, self.line)
+
+
+def _text(value: Any) -> str:
+    return repr(value) if isinstance(value, (float, int)) else f"array of shape {value.shape}"
 
 
 def _build(op: Op, operands: tuple[Any, ...], settings: dict[str, Any]) -> Any:

@@ -130,6 +130,10 @@ class Op:
     """`expands(*operand_shapes, **settings)` for a spelling that other operators say: `(operator, settings)`, or a list
     of those where a call has several results.  Such a block never becomes a node; raises ShapeError."""
 
+    composes: Callable[..., Any] | None = None
+    """`composes(*operands, **settings)` for a layer that is made of other operators: called on nodes, it writes them
+    into the graph one by one.  Such a block never becomes a node; raises ShapeError."""
+
     @property
     def leading(self) -> list[str]:
         """The settings that stand before the operands of a call."""

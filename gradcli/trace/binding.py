@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph import Node, Op, ShapeError
+from gradcli.graph import Node, Op, ShapeError, Writing
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import HUGE, Expressions, Module, Results
 
@@ -87,9 +87,22 @@ def operate(reader: Expressions, op: Op, call: Call) -> Any:
         if kind in _WHOLE and operand.dtype != "int64":
             _require_whole(reader, operand, place, kind)
         operands.append(operand)
+    if op.composes is not None:
+        return _composed(reader, op, operands, settings, call)
     if op.expands is not None:
         return _expanded(reader, op, operands, settings, call, (places, setting_places))
     return reader.apply(op, operands, settings or None, call.place, places, setting_places)
+
+
+def _composed(reader: Expressions, op: Op, operands: list[Node], settings: dict[str, Any], call: Call) -> Any:
+    """The last node of a layer that is written out into the graph."""
+    assert op.composes is not None
+    try:
+        with Writing(reader.graph, reader.line):
+            return op.composes(*operands, **settings)
+    except ShapeError as error:
+        inside = ShapeError(error.needs, {}, error.way_out)  # its slots are those of an operation inside
+        raise GradError(reader.mismatch(inside, call.place, call.places, {})) from None
 
 
 def _expanded(

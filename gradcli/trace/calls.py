@@ -108,7 +108,9 @@ def known_functions() -> list[str]:
 
 def _takes_one_operand(op: Op) -> bool:
     """Whether a call has one argument and nothing to settle: the common case."""
-    return len(op.operands) == 1 and not op.settings and not op.variadic and op.choose is op.expands is None
+    return (
+        len(op.operands) == 1 and not op.settings and not op.variadic and op.choose is op.expands is op.composes is None
+    )
 
 
 def _first_plain(name: str, op: Op | None) -> int | None:

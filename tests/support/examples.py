@@ -32,7 +32,9 @@ from gradcli.ops import (
     windows,
 )
 
-OPERATORS = {(op.name if not op.hidden else f"{op.name}, hidden"): op for op in ALL if op.expands is None}
+OPERATORS = {
+    (op.name if not op.hidden else f"{op.name}, hidden"): op for op in ALL if op.expands is op.composes is None
+}
 SPELLINGS = {op.name: op for op in ALL if op.expands is not None}
 """Blocks that other operators say, and that become no node of their own."""
 DIFFERENTIABLE = {name: op for name, op in OPERATORS.items() if any(op.passes(s) for s in range(len(op.operands)))}
