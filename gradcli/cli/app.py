@@ -20,6 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # the help in colours would import half of Rich, for longer than a derivation takes
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Derives gradients from formula files, step by step: forward values, the reverse order, every contribution.",
 )
