@@ -79,3 +79,11 @@ def test_what_does_not_fit_is_said_at_the_call(text: str, words: str) -> None:
     (problem,) = error.value.problems
     assert words in problem.message
     assert problem.code == "shape-mismatch"
+
+
+def test_an_inverse_as_on_paper_is_one() -> None:
+    """`A⁻¹` is the inverse of a matrix and the reciprocal of a number; `A ** -1` is NumPy's, entry by entry."""
+    report = gradcli.derive("A = [[1.0, 2.0], [3.0, 5.0]]\nx = 4.0\nB = A⁻¹\nC = A ** -1\nL = sum(B) + sum(C) + x⁻¹")
+    np.testing.assert_allclose(report.value("B"), [[-5, 2], [3, -1]], rtol=1e-12)
+    np.testing.assert_allclose(report.value("C"), [[1, 1 / 2], [1 / 3, 1 / 5]])
+    assert report.gradient("x") == -1 / 16

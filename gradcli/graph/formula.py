@@ -45,7 +45,8 @@ def compose(node: Node, operands: Sequence[Formula]) -> Formula:
         texts.append(f"({operand.text})" if brackets else operand.text)
     template = form.template
     if node.op.write is not None and template.startswith("{0} * ") and texts[0] == "1":
-        template = template.removeprefix("{0} * ")  # a rule's own factor of 1, as in `1 * ones((2, 3))`
+        # a rule's own factor of 1, as in `1 * ones((2, 3))`
+        return Formula(template.removeprefix("{0} * ").format(*texts))
     return Formula(template.format(*texts), form.binds)
 
 

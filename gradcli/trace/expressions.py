@@ -205,6 +205,8 @@ class Expressions:
                     known = self._literals[key] = self.graph.constant(value, repr(value))
                 return known
             text = self.text(place) if isinstance(place, ast.expr) else ""
+            if isinstance(place, ast.expr) and not text.isascii():
+                text = ast.unparse(place)  # as it reads in a formula: `⁻¹` alone would not
             return self.graph.constant(value, text if 0 < len(text) <= 24 else repr(value))
         if isinstance(value, (list, tuple)):
             if type(value) is Results:

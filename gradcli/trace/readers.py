@@ -13,6 +13,7 @@ from gradcli.graph.op import INFIX, REGISTRY
 from gradcli.ops.arrange import index, index_key, transpose
 from gradcli.ops.compare import logical_and
 from gradcli.ops.create import CREATORS
+from gradcli.ops.linalg import matrix_power
 from gradcli.ops.pass_on import stop_gradient
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import READERS, Expressions, Length, Module, Poison, Results, Silent
@@ -57,6 +58,9 @@ def _binary(self: Expressions, node: ast.BinOp) -> Any:
     value = self.value(spine[-1].left)
     for each in reversed(spine):
         right = self.value(each.right)
+        if type(right) is int and type(value) is Node and value.ndim > 1 and "⁻" in self.text(each.right):
+            value = self.apply(matrix_power, (value,), {"n": right}, each, (each.left,))  # A⁻¹ is an inverse
+            continue
         value = self.binary(BINARY[type(each.op)], value, right, each, (each.left, each.right))
     return value
 
