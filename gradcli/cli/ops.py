@@ -58,5 +58,4 @@ def _print_entry(entry: Entry) -> None:
     out.print(Text("\nan example:", "dim"))
     for line in entry.example.split("\n"):
         out.print(Text(f"  {line}"))
-    out.print()
     print_report(out, entry.report, Style(sections=("values", "formulas"), headline=False))
