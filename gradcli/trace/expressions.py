@@ -11,7 +11,7 @@ import builtins
 import math
 import operator as py
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ from gradcli.language import Part, Program
 from gradcli.ops.arrange import stack
 from gradcli.ops.create import CREATORS, Limits
 from gradcli.problems import GradError, Problem, Span, meaning
+from gradcli.trace.lists import entries, rows
 from gradcli.trace.vocabulary import CONSTANTS, DTYPES, LEFT_OUT, MODULES, NOT_YET, PASSED_OVER, WRAPPERS
 
 _NUMBERS = ("number", "number")
@@ -243,7 +244,7 @@ class Expressions:
         parts = [self.operand(v, p) for v, p in zip(value, elements, strict=True)]
         for part, element in zip(parts, elements, strict=True):
             if part.shape != parts[0].shape:
-                raise GradError(meaning.ragged_list(self.span(element), _rows(parts[0].shape), _rows(part.shape)))
+                raise GradError(meaning.ragged_list(self.span(element), rows(parts[0].shape), rows(part.shape)))
         self._allow_axes(len(parts[0].shape) + 1, place)
         return self.apply(stack, parts, None, place, list(elements))
 
@@ -258,7 +259,7 @@ class Expressions:
         if not isinstance(value, (list, tuple, bool, int, float, np.ndarray)):
             raise GradError(self.no_number(value, place))
         self._allow_axes(len(self._list_shape(value, place)), place)
-        kinds = set(map(type, _entries(value)))
+        kinds = set(map(type, entries(value)))
         try:
             array = np.array(value, dtype=bool if kinds == {bool} else float)
         except OverflowError:
@@ -279,7 +280,7 @@ class Expressions:
                 raise GradError(self.no_number(v, here))
             shapes.append(self._list_shape(v, here, depth + 1))
             if shapes[-1] != shapes[0]:
-                raise GradError(meaning.ragged_list(self.span(here), _rows(shapes[0]), _rows(shapes[-1])))
+                raise GradError(meaning.ragged_list(self.span(here), rows(shapes[0]), rows(shapes[-1])))
         return (len(value), *(shapes[0] if shapes else ()))
 
     def _allow_axes(self, axes: int, place: ast.AST) -> None:
@@ -486,32 +487,3 @@ def _are_plain_scalars(left: Any, right: Any) -> bool:
     if type(left) is not Node or type(right) is not Node:
         return False
     return not left.shape and not right.shape and left.dtype in _PLAIN_FLOATS and right.dtype in _PLAIN_FLOATS
-
-
-def _entries(value: Any) -> Iterator[Any]:
-    """The numbers of a nested list, in order."""
-    stack = [value]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, (list, tuple)):
-            stack.extend(reversed(part))
-        elif isinstance(part, np.ndarray):
-            yield from part.ravel().tolist()
-        else:
-            yield part
-
-
-def whole_list(value: Any) -> Any:
-    """A nested list if every number in it is a whole one, else None."""
-    stack = [value]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, (list, tuple)):
-            stack.extend(part)
-        elif type(part) is not int:
-            return None
-    return value
-
-
-def _rows(shape: tuple[int, ...]) -> str:
-    return f"a row of {shape[0]}" if len(shape) == 1 else f"shape {shape}" if shape else "a number"

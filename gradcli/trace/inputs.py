@@ -16,7 +16,8 @@ from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
 from gradcli.problems import GradError, meaning
 from gradcli.trace.binding import Call, expected_arguments, written_keyword
-from gradcli.trace.expressions import HUGE, Expressions, Input, Length, Module, whole_list
+from gradcli.trace.expressions import HUGE, Expressions, Input, Length, Module
+from gradcli.trace.lists import whole_list
 from gradcli.trace.vocabulary import DTYPES
 
 IGNORED = frozenset({"requires_grad", "device", "copy", "out", "name"})

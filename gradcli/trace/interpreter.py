@@ -26,7 +26,8 @@ from gradcli.ops.pass_on import identity
 from gradcli.problems import GradError, Problem, meaning
 from gradcli.problems.syntax import too_deep
 from gradcli.trace import calls, readers  # noqa: F401  (they teach expressions to be read)
-from gradcli.trace.expressions import Expressions, Input, Length, Module, Poison, Results, Silent, whole_list
+from gradcli.trace.expressions import Expressions, Input, Length, Module, Poison, Results, Silent
+from gradcli.trace.lists import whole_list
 from gradcli.trace.traced import Claim, Traced
 from gradcli.trace.vocabulary import BINARY, LIBRARIES, PASSED_OVER, SEEDERS
 

@@ -1,0 +1,38 @@
+"""Nested lists as they are written in a file, before they are tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+
+def entries(value: Any) -> Iterator[Any]:
+    """The numbers of a nested list, in order."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (list, tuple)):
+            stack.extend(reversed(part))
+        elif isinstance(part, np.ndarray):
+            yield from part.ravel().tolist()
+        else:
+            yield part
+
+
+def whole_list(value: Any) -> Any:
+    """A nested list if every number in it is a whole one, else None."""
+    stack = [value]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (list, tuple)):
+            stack.extend(part)
+        elif type(part) is not int:
+            return None
+    return value
+
+
+def rows(shape: tuple[int, ...]) -> str:
+    """A shape in the words of a message about ragged lists."""
+    return f"a row of {shape[0]}" if len(shape) == 1 else f"shape {shape}" if shape else "a number"
