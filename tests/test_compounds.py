@@ -19,6 +19,8 @@ NORMALISED = "(x - mean(x, axis={0}, keepdims=True)) / sqrt(var(x, axis={0}, kee
 ROWS = [
     ("linear(x, W, c)", "x @ W.T + c"),
     ("F.linear(x, W)", "x @ W.T"),
+    ("inner(x, k)", "x @ k.T"),
+    ("np.inner(x, w)", "x @ w"),
     ("layer_norm(x)", NORMALISED.format(1)),
     ("layer_norm(x, w, b)", f"{NORMALISED.format(1)} * w + b"),
     ("layer_norm(x, bias=b)", f"{NORMALISED.format(1)} + b"),

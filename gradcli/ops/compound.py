@@ -66,6 +66,20 @@ linear = _compound(
 )
 
 
+def _inner(a: Any, b: Any) -> Any:
+    if len(shape_of(a)) > 2 or len(shape_of(b)) > 2:
+        raise ShapeError("takes vectors and matrices", {}, "for other tensors use einsum")
+    return a @ transpose(b) if shape_of(a) and shape_of(b) else a * b
+
+
+inner = _compound(
+    "inner",
+    "a b",
+    _inner,
+    "The sum of products over the last axis of both: for matrices a @ b.T, which is not what dot is.",
+)
+
+
 def _layer_norm(x: Any, *parameters: Any, eps: float = 1e-5) -> Any:
     return _scaled(_normalised(x, -1, eps), parameters)
 

@@ -143,7 +143,6 @@ def _scalar_or(rule: Any, slot: int) -> Any:
 dot = operator(
     "dot",
     "a b",
-    spellings=("inner", "vdot"),
     shape=_dot_shape,
     forward=np.dot,
     vjp=(_scalar_or(_left_rule, 0), _scalar_or(_right_rule, 1)),
