@@ -112,7 +112,7 @@ def _scalar_sweep(
             continue
         a, b = operands
         i, k = a.number, b.number
-        first, second = op.vjp  # type: ignore[misc]
+        first, second = op.vjp[:2]  # type: ignore[index]  # a third operand may have been left out
         try:
             c = first(g, y, values[i], values[k]) if first is not None and reached[i] else None
             d = second(g, y, values[i], values[k]) if second is not None and reached[k] else None

@@ -368,6 +368,25 @@ def test_a_forgotten_sum_over_broadcast_axes_is_noticed(name: str, monkeypatch: 
     assert any(fault(e) for e in examples) or not any(np.any(g) for gradients in right for g in gradients)
 
 
+@pytest.mark.parametrize("name", [n for n, op in DIFFERENTIABLE.items() if op.scalar is not None])
+def test_the_sweep_of_scalars_is_the_general_one(name: str) -> None:
+    """Graphs of scalars are swept by a loop of their own: with every operand, and with the optional ones left out."""
+    op = OPERATORS[name]
+    for count in range(op.least, len(op.operands) + 1):
+        graph = Graph()
+        points = draw(op, ((),) * count)
+        inputs = [graph.input(float(p), "float64", f"x{k}", 1) for k, p in enumerate(points)]
+        output = graph.add(op, tuple(inputs), None, 1)
+        values = evaluate(graph)
+        order = backward_order(output)
+        found = gradcli.differentiate.sweep(order, values, 1.5)
+        gradients = [None] * len(found.gradients)
+        gradients[output.number] = 1.5
+        sent = gradcli.differentiate._general_sweep(order, values, gradients, found.reached, True)
+        assert found.gradients == gradients
+        assert [list(parts) for parts in found.sent] == [list(parts) for parts in sent]
+
+
 # SymPy ------------------------------------------------------------------------------------------
 
 STEPS = {"Heaviside": lambda x, *_: mpmath.mpf(x > 0), "DiracDelta": lambda x, *_: mpmath.mpf(0)}

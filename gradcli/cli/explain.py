@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import textwrap
 from typing import Annotated
 
 import typer
 
+from gradcli.cli.streams import NARROWEST
 from gradcli.problems import MISTAKES, GradError, command, explanation
 
 WIDTH = 80
+"""Paragraphs are no wider than this, however wide the terminal is."""
 
 
 def explain(
@@ -31,4 +34,5 @@ def explain(
 def _filled(text: str) -> str:
     """Paragraphs filled to the width; examples, which are indented, as they stand."""
     blocks = text.split("\n\n")
-    return "\n\n".join(b if b.startswith("    ") else textwrap.fill(" ".join(b.split()), WIDTH) for b in blocks)
+    width = min(WIDTH, max(NARROWEST, shutil.get_terminal_size().columns))
+    return "\n\n".join(b if b.startswith("    ") else textwrap.fill(" ".join(b.split()), width) for b in blocks)

@@ -239,7 +239,7 @@ def _samples(nd: int, bias: bool) -> tuple[tuple[Shape, ...], ...]:
 
 
 def _declare(nd: int) -> None:
-    """The convolution over nd axes of space, its transpose, and the two hidden products."""
+    """The convolution over nd axes of space, and the two hidden products that its rules are made of."""
     _CONV[nd] = operator(
         f"conv{nd}d",
         "x weight bias",
@@ -290,6 +290,10 @@ def _declare(nd: int) -> None:
         hidden=True,
         doc="The input's windows weighted with g: what a convolution sends to its kernel.",
     )
+
+
+def _declare_transposed(nd: int) -> None:
+    """The transpose of the convolution over nd axes of space."""
     operator(
         f"conv_transpose{nd}d",
         "x weight bias",
@@ -317,6 +321,7 @@ def _declare(nd: int) -> None:
 
 for _nd in (1, 2):
     _declare(_nd)
+    _declare_transposed(_nd)
 
 
 # NumPy's ----------------------------------------------------------------------------------------

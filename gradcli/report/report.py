@@ -80,12 +80,7 @@ class Report:
     @cached_property
     def file_names(self) -> dict[int, str]:
         """The nodes that the file names, by number."""
-        inner = self._inner
-        return {n.number: n.name for n in self.shown if n.number not in inner}
-
-    @cached_property
-    def _inner(self) -> set[int]:
-        return self.traced.inner
+        return {n.number: n.name for n in self.shown if n.number not in self.traced.inner}
 
     def node_row(self, node: Node) -> NodeRow:
         """The row of one node."""

@@ -387,7 +387,6 @@ def _backward(self: Interpreter, node: ast.Call) -> None:
             )
         )
     self.result.output = output
-    self.result.output_span = self.span(arguments[0])
     if len(arguments) == 2:
         self.result.seed = _seed(self, arguments[1], output, self.text(arguments[0]))
 

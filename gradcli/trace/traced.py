@@ -32,7 +32,6 @@ class Traced:
     graph: Graph
     names: dict[str, Node] = field(default_factory=dict)
     output: Node | None = None
-    output_span: Span | None = None
     seed: Any = None
     claims: list[Claim] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
