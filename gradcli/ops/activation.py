@@ -21,17 +21,17 @@ from gradcli.ops.shapes import broadcast, positive, real, same
 
 
 def _number(x: Any) -> Any:
-    return np.asarray(x)
+    return np.asanyarray(x)
 
 
 def _zero(x: Any) -> Any:
     """A 0 of the precision of x: beside a 0 of full precision a float32 would not stay one."""
-    return np.zeros((), np.asarray(x).dtype)
+    return np.zeros((), np.asanyarray(x).dtype)
 
 
 def _gated(x: Any, gate: Any) -> Any:
     """x * gate, and 0 where the gate is shut, even for x = -inf."""
-    return np.where(np.equal(gate, 0), np.zeros((), np.asarray(gate).dtype), x * gate)
+    return np.where(np.equal(gate, 0), np.zeros((), np.asanyarray(gate).dtype), x * gate)
 
 
 # Smooth ones ------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def _gelu_rule(g: Any, y: Any, x: Any, approximate: str = "none") -> Any:
     z = settled(x, limit=30.0)
     u = GELU_SCALE * (z + GELU_CUBIC * z**3)
     s = sigmoid(u)
-    return g * (s + z * (s * sigmoid_rest(s, u)) * (GELU_SCALE * (1 + 3 * GELU_CUBIC * z**2)))
+    return g * (s + z * (s * sigmoid_rest(s, u)) * (GELU_SCALE * (1 + GELU_CUBIC * (3 * z**2))))
 
 
 gelu = operator(
@@ -163,7 +163,7 @@ softsign = operator(
 
 def _tanhshrink(x: Any) -> Any:
     """x - tanh(x), which cancels near 0: there by tanh(x) = x / (1 + q), q = x**2 / (3 + x**2 / (5 + ...))."""
-    x = np.asarray(x)
+    x = np.asanyarray(x)
     near = np.where(np.abs(x) < 1, x, _zero(x))
     q = _zero(x)
     for odd in range(21, 2, -2):

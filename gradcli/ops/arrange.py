@@ -179,7 +179,7 @@ def _index_part(part: Any) -> Any:
         return slice(*[None if v is None else whole(v) for v in (part.start, part.stop, part.step)])
     if isinstance(part, (list, np.ndarray)):
         try:
-            array = np.asarray(part)
+            array = np.asanyarray(part)
         except ValueError:
             raise ValueError("whole numbers, in rows of one length") from None
         if array.dtype == bool:
@@ -212,7 +212,7 @@ def _index_words(x: Shape, key: tuple[Any, ...]) -> str:
         return f"too many indices: {len(used)} of them, and {len(x)} {'axis' if len(x) == 1 else 'axes'}"
     if not any(part is Ellipsis for part in key):
         for axis, part in enumerate(used):
-            whole_numbers = np.asarray(part if isinstance(part, (int, np.ndarray)) else 0)
+            whole_numbers = np.asanyarray(part if isinstance(part, (int, np.ndarray)) else 0)
             if whole_numbers.dtype == bool:
                 continue
             for number in whole_numbers.ravel().tolist():
@@ -242,7 +242,7 @@ index: Op = operator(
     "x",
     settings={"key": Setting(index_key, required=True), "text": Setting(str, "")},
     shape=lambda x, key, text="": _indexed(x, key),
-    forward=lambda x, key, text="": np.asarray(x)[key],
+    forward=lambda x, key, text="": np.asanyarray(x)[key],
     vjp=(lambda g, y, x, key, text="": put(g, key=key, shape=shape_of(x)),),
     write=lambda shapes, key, text="": Written(
         "{0}[" + (text or key_text(key)).replace("{", "{{").replace("}", "}}") + "]", POSTFIX, (POSTFIX,)
@@ -259,7 +259,7 @@ def _put_shape(g: Shape, key: tuple[Any, ...], shape: Shape) -> Shape:
 
 
 def _put(g: Any, key: tuple[Any, ...], shape: Shape) -> Any:
-    result = np.zeros(shape, dtype=np.asarray(g).dtype)
+    result = np.zeros(shape, dtype=np.asanyarray(g).dtype)
     if any(isinstance(part, np.ndarray) for part in key):
         np.add.at(result, key, g)  # an index may occur twice: add, do not overwrite
     else:

@@ -68,7 +68,7 @@ keep: Op = operator(
     "g mask",
     shape=broadcast,
     dtype=lambda g, mask: promote(g),
-    forward=lambda g, mask: np.where(mask, g, np.zeros((), np.asarray(g).dtype)),
+    forward=lambda g, mask: np.where(mask, g, np.zeros((), np.asanyarray(g).dtype)),
     scalar=lambda g, mask: g if mask else 0.0,
     vjp=(lambda h, y, g, mask: keep(h, mask), None),
     broadcasts=True,

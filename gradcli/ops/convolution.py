@@ -38,14 +38,14 @@ from gradcli.ops.windows import (
 
 def _full(x: Any, nd: int, dtype: Any = None) -> Any:
     """With axes for the batch and the channels."""
-    x = np.asarray(x, dtype)
+    x = np.asanyarray(x, dtype)
     return x.reshape((1,) * (nd + 2 - x.ndim) + x.shape)
 
 
 def _precision(*values: Any) -> tuple[Any, Any]:
     """The dtype of the result, and the one to compute in: half precision would lose digits in every sum."""
-    kept = np.result_type(*[np.asarray(v) for v in values])
-    kept = kept if kept.kind == "f" else np.dtype(float)
+    kept = np.result_type(*[np.asanyarray(v) for v in values])
+    kept = kept if kept.kind in "fO" else np.dtype(float)
     return kept, np.result_type(kept, np.float32)
 
 
@@ -77,7 +77,7 @@ def _forward(nd: int) -> Callable[..., Any]:
         matrix = w.reshape(layout.groups, w.shape[0] // layout.groups, math.prod(w.shape[1:]))
         y = (matrix @ _columns(x, layout)).reshape(w.shape[0], x.shape[0], *places).swapaxes(0, 1)
         if bias is not None:
-            y = y + np.asarray(bias, dtype).reshape(-1, *(1,) * nd)
+            y = y + np.asanyarray(bias, dtype).reshape(-1, *(1,) * nd)
         return y.reshape(places if plain else (*leading, w.shape[0], *places)).astype(kept, copy=False)
 
     return conv
@@ -100,7 +100,7 @@ def _back_over_input(nd: int) -> Callable[..., Any]:
 
         x = layout.laid_back(part, places, size, (batch, channels), dtype)
         if bias is not None:
-            x = x + np.asarray(bias, dtype).reshape(-1, *(1,) * nd)
+            x = x + np.asanyarray(bias, dtype).reshape(-1, *(1,) * nd)
         return x.reshape(size if plain else (*leading, channels, *size)).astype(kept, copy=False)
 
     return laid

@@ -181,7 +181,7 @@ def _read(file: Path, name: Any) -> Any:
         if name not in loaded.files:
             raise ValueError(f"the name of one of its arrays: {', '.join(loaded.files)}")
         try:
-            return np.asarray(loaded[name])
+            return np.asanyarray(loaded[name])
         except ValueError:
             raise TypeError("it holds Python objects") from None
 

@@ -71,7 +71,7 @@ def _loss_of_probabilities(
     scores: Any, target: Any, weight: Any = None, reduction: str = "mean", label_smoothing: float = 0.0
 ) -> Any:
     logs = logs_of_softmax(scores)
-    q = _smoothed(np.asarray(target), label_smoothing, np.shape(scores)[-1])
+    q = _smoothed(np.asanyarray(target), label_smoothing, np.shape(scores)[-1])
     return reduced(-np.sum(_product(q if weight is None else q * weight, logs), axis=-1), reduction)
 
 
@@ -79,12 +79,12 @@ def _loss_of_logs(
     logs: Any, target: Any, weight: Any, reduction: str, ignore_index: int, label_smoothing: float = 0.0
 ) -> Any:
     """The loss of labels, given the logarithms of the probabilities."""
-    logs = np.asarray(logs)
+    logs = np.asanyarray(logs)
     classes = logs.shape[-1]
     labels = whole_labels(target, classes, ignore_index)
     kept = labels != ignore_index
     right = np.where(kept, labels, 0)[..., None]
-    weights = np.ones(classes, logs.dtype) if weight is None else np.asarray(weight)
+    weights = np.ones(classes, logs.dtype) if weight is None else np.asanyarray(weight)
     losses = -np.take_along_axis(logs, right, axis=-1)[..., 0] * weights[right[..., 0]]
     if label_smoothing:
         spread = -np.sum(_product(weights, logs), axis=-1)

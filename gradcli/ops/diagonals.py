@@ -50,7 +50,7 @@ def _put_shape(g: Shape, shape: Shape, offset: int = 0, axis1: int = 0, axis2: i
 
 
 def _put(g: Any, shape: Shape, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    result = np.zeros(shape, np.asarray(g).dtype)
+    result = np.zeros(shape, np.asanyarray(g).dtype)
     along = np.arange(np.shape(g)[-1])
     # a view of the zeros, so that filling it fills them
     np.moveaxis(result, (axis1, axis2), (-2, -1))[..., along + max(-offset, 0), along + max(offset, 0)] = g

@@ -110,7 +110,7 @@ def _einsum_shape(*shapes: Shape, subscripts: str) -> Shape:
 
 def _counted(value: Any) -> Any:
     """A mask as ones and zeros, so that a sum counts."""
-    array = np.asarray(value)
+    array = np.asanyarray(value)
     return array.astype(np.int64) if array.dtype == bool else array
 
 
@@ -183,7 +183,7 @@ def _diagonal_shape(x: Shape, term: str) -> Shape:
 
 
 def _on_diagonal(x: Any, term: str) -> Any:
-    result = np.zeros(_diagonal_shape(np.shape(x), term), np.asarray(x).dtype)
+    result = np.zeros(_diagonal_shape(np.shape(x), term), np.asanyarray(x).dtype)
     number = {label: n for n, label in enumerate(dict.fromkeys(term))}
     np.einsum(result, [number[label] for label in term], list(number.values()))[...] = x  # einsum gives a view
     return result

@@ -158,7 +158,7 @@ tanh_slope: Op = operator(
 
 def _sigmoid(x: Any) -> Any:
     e = np.exp(-np.abs(x))
-    return np.where(np.asarray(x) >= 0, 1, e) / (1 + e)
+    return np.where(np.asanyarray(x) >= 0, 1, e) / (1 + e)
 
 
 def _sigmoid_scalar(x: float) -> float:
@@ -184,7 +184,7 @@ sigmoid: Op = operator(
 
 def _sigmoid_less(y: Any, x: Any, t: Any) -> Any:
     e = np.exp(-np.abs(x))
-    return (np.where(np.asarray(x) >= 0, 1 - t, (1 - t) * e) - np.where(np.asarray(x) >= 0, t * e, t)) / (1 + e)
+    return (np.where(np.asanyarray(x) >= 0, 1 - t, (1 - t) * e) - np.where(np.asanyarray(x) >= 0, t * e, t)) / (1 + e)
 
 
 def _sigmoid_less_scalar(y: float, x: float, t: float) -> float:
@@ -211,7 +211,7 @@ sigmoid_rest: Op = operator(
     "y x",
     shape=same,
     dtype=floating,
-    forward=lambda y, x: _sigmoid(-np.asarray(x)),
+    forward=lambda y, x: _sigmoid(-np.asanyarray(x)),
     scalar=lambda y, x: _sigmoid_scalar(-x),
     vjp=(None, lambda g, r, y, x: -g * (y * r)),
     write=lambda shapes: Written("1 - {0}", SUM, (SUM + 1,)),
@@ -225,7 +225,7 @@ relu = operator(
     spellings=("ReLU",),
     shape=same,
     # not np.maximum(x, 0): a float32 x must stay float32, and NaN must stay NaN
-    forward=lambda x: np.maximum(x, np.zeros((), np.asarray(x).dtype)),
+    forward=lambda x: np.maximum(x, np.zeros((), np.asanyarray(x).dtype)),
     scalar=lambda x: x if x > 0 or x != x else 0.0,
     vjp=(lambda g, y, x: keep(g, x > 0),),
     sympy=lambda s, x: s.Max(x, 0),

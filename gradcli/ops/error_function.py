@@ -16,7 +16,7 @@ import numpy as np
 from gradcli.graph.dtypes import floating
 from gradcli.graph.op import ATOM, POSTFIX, PRODUCT, Op, Setting, Written, operator
 from gradcli.ops.compare import keep
-from gradcli.ops.shapes import positive, same
+from gradcli.ops.shapes import constant, positive, same
 
 
 def _within(x: Any, limit: float, g: Any) -> Any:
@@ -36,14 +36,33 @@ settled: Op = operator(
 )
 
 
+def _erf(x: Any) -> Any:
+    return math.erf(x) if isinstance(x, (float, int)) else x.erf()
+
+
+def _erfc(x: Any) -> Any:
+    return math.erfc(x) if isinstance(x, (float, int)) else x.erfc()
+
+
+def _pi(beside: Any) -> Any:
+    return 4 * constant("atan", 1, beside)
+
+
+def _root(x: Any) -> Any:
+    return math.sqrt(x) if isinstance(x, float) else x.sqrt()
+
+
 def entrywise(function: Callable[[float], float]) -> Callable[[Any], Any]:
-    """A function of Python's floats for arrays, which keeps their precision."""
+    """A function of numbers for arrays, which keeps their precision."""
     vectorised = np.vectorize(function, otypes=[float])
+    of_objects = np.frompyfunc(function, 1, 1)
 
     def forward(x: Any) -> Any:
-        array = np.asarray(x)
+        array = np.asanyarray(x)
+        if array.dtype == object:
+            return of_objects(x if hasattr(x, "arithmetic") and array.shape else array)
         dtype = array.dtype if array.dtype.kind == "f" else np.dtype(float)
-        return np.asarray(vectorised(array), dtype)[()]
+        return np.asanyarray(vectorised(array), dtype)[()]
 
     return forward
 
@@ -53,7 +72,7 @@ erf: Op = operator(
     "x",
     shape=same,
     dtype=floating,
-    forward=entrywise(math.erf),
+    forward=entrywise(_erf),
     scalar=math.erf,
     vjp=(lambda g, y, x: g * erf_slope(x),),
     sympy=lambda s, x: s.erf(x),
@@ -65,7 +84,7 @@ erfc: Op = operator(
     "x",
     shape=same,
     dtype=floating,
-    forward=entrywise(math.erfc),
+    forward=entrywise(_erfc),
     scalar=math.erfc,
     vjp=(lambda g, y, x: -(g * erf_slope(x)),),
     sympy=lambda s, x: s.erfc(x),
@@ -77,7 +96,7 @@ erf_slope: Op = operator(
     "x",
     shape=same,
     dtype=floating,
-    forward=lambda x: 2 / math.sqrt(math.pi) * np.exp(-np.square(x)),
+    forward=lambda x: 2 / _root(_pi(x)) * np.exp(-np.square(x)),
     scalar=lambda x: 2 / math.sqrt(math.pi) * math.exp(-x * x),
     vjp=(lambda g, y, x: -(g * (2 * settled(x, limit=40.0) * y)),),
     write=lambda shapes: Written("2 / sqrt(pi) * exp(-{0} ** 2)", PRODUCT, (POSTFIX,)),
@@ -86,8 +105,8 @@ erf_slope: Op = operator(
 )
 
 
-def _normal_cdf(x: float) -> float:
-    return math.erfc(-x / math.sqrt(2)) / 2
+def _normal_cdf(x: Any) -> Any:
+    return _erfc(-x / constant("sqrt", 2, x)) / 2
 
 
 normal_cdf: Op = operator(
@@ -110,7 +129,7 @@ normal_density: Op = operator(
     "x",
     shape=same,
     dtype=floating,
-    forward=lambda x: np.exp(-np.square(x) / 2) / math.sqrt(2 * math.pi),
+    forward=lambda x: np.exp(-np.square(x) / 2) / _root(2 * _pi(x)),
     scalar=lambda x: math.exp(-x * x / 2) / math.sqrt(2 * math.pi),
     vjp=(lambda g, y, x: -(g * (settled(x, limit=60.0) * y)),),
     write=lambda shapes: Written("exp(-{0} ** 2 / 2) / sqrt(2 * pi)", PRODUCT, (POSTFIX,)),

@@ -15,7 +15,7 @@ from gradcli.graph.dtypes import floating
 from gradcli.graph.op import PRODUCT, Op, Setting, Written, operator
 from gradcli.ops.arithmetic import over_square
 from gradcli.ops.elementwise import exp, sigmoid
-from gradcli.ops.shapes import broadcast, real, same
+from gradcli.ops.shapes import broadcast, constant, real, same
 
 times_log: Op = operator(
     "times_log",
@@ -23,7 +23,7 @@ times_log: Op = operator(
     settings={"base": Setting(real, required=True)},
     shape=same,
     dtype=floating,
-    forward=lambda x, base: x * math.log(base),
+    forward=lambda x, base: x * constant("log", base, x),
     vjp=(lambda g, y, x, base: times_log(g, base=base),),
     write=lambda shapes, base: Written(f"{{0}} * log({base:g})", PRODUCT, (PRODUCT,)),
     hidden=True,

@@ -38,7 +38,9 @@ def matrix_dtype(*dtypes: str) -> str:
 
 def _wide(*values: Any) -> list[Any]:
     """The operands in a precision that LAPACK has."""
-    arrays = [np.asarray(v) for v in values]
+    arrays = [np.asanyarray(v) for v in values]
+    if any(a.dtype == object for a in arrays):  # numbers of more digits, which are no floats
+        return arrays
     single = np.result_type(*arrays) == np.float32
     return [a.astype(np.float32 if single else np.float64, copy=False) for a in arrays]
 
@@ -47,9 +49,9 @@ def in_dtype(compute: Callable[..., Any]) -> Callable[..., Any]:
     """`compute` for operands of any dtype: half precision is computed in double and rounded at the end."""
 
     def computed(*values: Any, **settings: Any) -> Any:
-        result = np.asarray(compute(*_wide(*values), **settings))
-        kept = np.result_type(*[np.asarray(v) for v in values])
-        return result.astype(kept, copy=False)[()] if kept.kind == "f" else result[()]
+        result = np.asanyarray(compute(*_wide(*values), **settings))
+        kept = np.result_type(*[np.asanyarray(v) for v in values])
+        return result.astype(kept, copy=False)[()] if kept.kind in "fO" else result[()]
 
     return computed
 
@@ -204,7 +206,7 @@ quiet_solve: Op = operator(
 
 
 def _lower_half(x: Any) -> Any:
-    x = np.asarray(x)
+    x = np.asanyarray(x)
     n = x.shape[-1]
     return np.where(np.tri(n, k=-1, dtype=bool), x, np.where(np.eye(n, dtype=bool), x / 2, np.zeros((), x.dtype)))
 

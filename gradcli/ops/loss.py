@@ -65,7 +65,7 @@ def _loss(
     """A loss from the formula of one entry and, operand by operand, its slope times g."""
 
     def forward(*values: Any, reduction: str = "mean", **rest: Any) -> Any:
-        losses = np.asarray(entry(*values, **rest))
+        losses = np.asanyarray(entry(*values, **rest))
         if reduction == "batchmean":
             return np.sum(losses) / (len(losses) if losses.ndim else 1)
         return reduced(losses, reduction)
@@ -238,7 +238,7 @@ hinge_loss = _loss(
 hinge_embedding_loss = _loss(
     "hinge_embedding_loss",
     "x target",
-    lambda x, t, margin=1.0: np.where(np.asarray(t) > 0, x, np.maximum(margin - np.asarray(x), 0)),
+    lambda x, t, margin=1.0: np.where(np.asanyarray(t) > 0, x, np.maximum(margin - np.asanyarray(x), 0)),
     (lambda g, x, t, margin=1.0: where(t > 0, g, keep(-g, x < margin)), None),
     settings={"margin": Setting(real, 1.0)},
     doc="x where the target is 1, max(0, margin - x) where it is -1; the target receives nothing.",
@@ -261,7 +261,7 @@ soft_margin_loss = _loss(
 
 def _length(x: Any, axis: int = -1, eps: float = 1e-8) -> Any:
     """The length along an axis, computed so that no square overflows or vanishes; at least eps."""
-    x = np.asarray(x)
+    x = np.asanyarray(x)
     top = np.max(np.abs(x), axis=axis, keepdims=True, initial=0)
     top = np.where((top == 0) | np.isinf(top), np.ones((), x.dtype), top)
     return np.maximum(top * np.sqrt(np.sum(np.square(x / top), axis=axis, keepdims=True)), eps)
@@ -294,7 +294,7 @@ length: Op = operator(
 
 def _direction(x: Any, axis: int = -1, eps: float = 1e-8) -> Any:
     size = _length(x, axis, eps)
-    return np.where(size > eps, x / size, np.zeros((), np.asarray(x).dtype))
+    return np.where(size > eps, x / size, np.zeros((), np.asanyarray(x).dtype))
 
 
 def _direction_rule(g: Any, u: Any, x: Any, axis: int = -1, eps: float = 1e-8) -> Any:

@@ -16,19 +16,13 @@ from gradcli.graph.op import POWER, PRODUCT, Op, Setting, Shape, ShapeError, Wri
 from gradcli.ops.compare import equal, keep
 from gradcli.ops.elementwise import absolute, sign
 from gradcli.ops.reduce import restore, total
-from gradcli.ops.shapes import AXES, Axes, broadcast, normal_axes, real, reduced, reduced_nonempty, shape_words
-
-
-def floats(x: Any) -> Any:
-    """x as an array of floating-point numbers."""
-    x = np.asarray(x)
-    return x if x.dtype.kind == "f" else x.astype(float)
+from gradcli.ops.shapes import AXES, Axes, broadcast, floats, normal_axes, real, reduced, reduced_nonempty, shape_words
 
 
 def scale_of(x: Any, axis: Axes) -> Any:
     """A power of two of the size of the largest entry, so that squares neither overflow nor vanish."""
     top = np.max(np.abs(x), axis=axis, keepdims=True, initial=0)
-    return np.ldexp(np.ones((), top.dtype), np.frexp(top)[1] - 1)
+    return np.ldexp(np.ones_like(top), np.frexp(top)[1] - 1)
 
 
 def fit(y: Any, axis: Axes, keepdims: bool) -> Any:
@@ -75,7 +69,7 @@ def _norm(x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) ->
     if _is_two(ord):
         return fit(np.sqrt(np.sum(np.square(size / scale), axis=axis, keepdims=True)) * scale, axis, keepdims)
     powers = np.sum((size / scale) ** ord, axis=axis, keepdims=True)
-    return fit(powers ** (1 / ord) * scale, axis, keepdims).astype(size.dtype)[()]
+    return fit(powers ** np.divide(np.ones_like(powers), ord) * scale, axis, keepdims).astype(size.dtype)[()]
 
 
 def _norm_rule(g: Any, y: Any, x: Any, ord: Any = None, axis: Axes = None, keepdims: bool = False) -> Any:
@@ -98,7 +92,9 @@ def _part_shape(a: Shape, y: Shape, ord: float) -> Shape:
 
 def _part(a: Any, y: Any, ord: float) -> Any:
     some = np.not_equal(a, 0) & np.not_equal(y, 0)
-    return np.where(some, np.divide(a, y) ** np.asarray(ord - 1, np.result_type(a, y)), 0).astype(np.result_type(a, y))
+    return np.where(some, np.divide(a, y) ** np.asanyarray(ord - 1, np.result_type(a, y)), 0).astype(
+        np.result_type(a, y)
+    )
 
 
 norm_part: Op = operator(

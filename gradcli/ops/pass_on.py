@@ -49,7 +49,7 @@ cast = operator(
     settings={"dtype": Setting(dtype_name, required=True)},
     shape=same,
     # the dtype of the node is set where the node is made, from this setting
-    forward=lambda x, dtype: np.asarray(x).astype(dtype)[()],
+    forward=lambda x, dtype: (x if hasattr(x, "astype") else np.asanyarray(x)).astype(dtype)[()],
     vjp=(lambda g, y, x, dtype: g,),
     write=lambda shapes, dtype: Written(f'{{0}}.astype("{dtype}")', POSTFIX, (POSTFIX,)),
     doc="x in another precision; the gradient is rounded to x's own on the way back.",

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcli.graph.dtypes import floating
 from gradcli.graph.op import Op, Setting, Shape, ShapeError, Written, operator, shape_of
-from gradcli.ops.shapes import flag, shape_words
+from gradcli.ops.shapes import flag, floats, shape_words
 from gradcli.ops.windows import Layout, Steps, extent, steps
 
 
@@ -54,7 +54,7 @@ def _pooled_shape(nd: int) -> Callable[..., Shape]:
 
 def _winners(nd: int, x: Any, layout: Layout) -> Any:
     """For every window which of its entries is the largest; padding never is."""
-    seen = layout.windows(np.asarray(x, float), -np.inf)
+    seen = layout.windows(floats(x), -np.inf)
     axes = tuple(range(-nd, 0))
     inside = layout.windows(np.ones(np.shape(x), bool), False)
     return (seen == np.max(seen, axis=axes, keepdims=True)) & inside
@@ -68,7 +68,7 @@ def _shared(g: Any, winners: Any, nd: int) -> Any:
 def _put_back(nd: int) -> Callable[..., Any]:
     def unpool(g: Any, x: Any, **settings: Any) -> Any:
         layout = _layout(nd, **settings)
-        g, space = np.asarray(g), np.shape(x)[-nd:]
+        g, space = np.asanyarray(g), np.shape(x)[-nd:]
         winners = _winners(nd, x, layout)
         share = _shared(g, winners, nd)
         zero = np.zeros((), share.dtype)
@@ -82,7 +82,7 @@ def _put_back(nd: int) -> Callable[..., Any]:
 def _taken(nd: int) -> Callable[..., Any]:
     def take(h: Any, x: Any, **settings: Any) -> Any:
         layout = _layout(nd, **settings)
-        h = np.asarray(h)
+        h = np.asanyarray(h)
         winners = _winners(nd, x, layout)
         chosen = np.where(winners, layout.windows(h), np.zeros((), h.dtype))
         return _shared(np.sum(chosen, axis=tuple(range(-nd, 0))), winners, nd)
@@ -99,8 +99,8 @@ def _counts(nd: int, layout: Layout, space: Shape, count_include_pad: bool) -> A
 def _mean(nd: int) -> Callable[..., Any]:
     def pool(x: Any, count_include_pad: bool = True, **settings: Any) -> Any:
         layout = _layout(nd, **settings)
-        x = np.asarray(x)
-        kept = np.result_type(x, np.float16) if x.dtype.kind == "f" else np.dtype(float)
+        x = np.asanyarray(x)
+        kept = np.result_type(x, np.float16) if x.dtype.kind in "fO" else np.dtype(float)
         whole = np.sum(layout.windows(x), axis=tuple(range(-nd, 0)), dtype=np.result_type(kept, np.float32))
         return (whole / _counts(nd, layout, x.shape[-nd:], count_include_pad)).astype(kept)
 
@@ -110,7 +110,7 @@ def _mean(nd: int) -> Callable[..., Any]:
 def _spread(nd: int) -> Callable[..., Any]:
     def unpool(g: Any, size: Shape, count_include_pad: bool = True, **settings: Any) -> Any:
         layout = _layout(nd, **settings)
-        g = np.asarray(g)
+        g = np.asanyarray(g)
         share = (g / _counts(nd, layout, size, count_include_pad)).astype(g.dtype, copy=False)
         return layout.laid_back(lambda at: share, g.shape[-nd:], size, g.shape[:-nd], share.dtype)
 
@@ -179,7 +179,7 @@ def _declare_max(nd: int) -> Op:
         shape=_pooled_shape(nd),
         dtype=floating,
         forward=lambda x, **s: np.max(
-            _layout(nd, **s).windows(np.asarray(x, floating(str(np.asarray(x).dtype))), -np.inf),
+            _layout(nd, **s).windows(floats(x), -np.inf),
             axis=tuple(range(-nd, 0)),
         ),
         vjp=(lambda g, y, x, **s: back(g, x, **s),),

@@ -62,7 +62,7 @@ log_softmax = operator(
 
 def whole_labels(labels: Any, classes: int, ignored: int | None = None) -> Any:
     """Labels as indices; IndexError for one that names no class and is not the one to be ignored."""
-    found = np.asarray(labels).astype(np.intp)
+    found = np.asanyarray(labels).astype(np.intp)
     wrong = (found < 0) | (found >= classes)
     if ignored is not None:
         wrong &= found != ignored

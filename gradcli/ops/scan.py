@@ -120,7 +120,7 @@ def _equal_shapes(g: Shape, x: Shape, axis: int = -1) -> Shape:
 
 def _recur(g: Any, x: Any, axis: int = -1) -> Any:
     result = np.array(np.broadcast_arrays(g, x)[0], np.result_type(g, x))
-    steps, factors = np.moveaxis(result, axis, 0), np.moveaxis(np.asarray(x), axis, 0)
+    steps, factors = np.moveaxis(result, axis, 0), np.moveaxis(np.asanyarray(x), axis, 0)
     for i in range(1, len(steps)):
         # where nothing arrives nothing goes on, even past an entry that is NaN
         steps[i] += np.where(steps[i - 1] == 0, 0, factors[i] * steps[i - 1])

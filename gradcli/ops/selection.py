@@ -19,7 +19,7 @@ _INDICES = ("number", "indices")
 
 def _whole(indices: Any) -> Any:
     """Indices as NumPy wants them: those of a file may be held as floats."""
-    return np.asarray(indices).astype(np.intp)
+    return np.asanyarray(indices).astype(np.intp)
 
 
 def as_number(x: str, indices: str) -> str:
@@ -75,7 +75,7 @@ def _put_taken_shape(g: Shape, indices: Shape, shape: Shape, axis: int | None = 
 
 def _put_taken(g: Any, indices: Any, shape: Shape, axis: int | None = None) -> Any:
     _put_taken_shape(np.shape(g), np.shape(indices), shape, axis)  # NumPy's add.at does not look, and may crash
-    result = np.zeros(shape, np.asarray(g).dtype)
+    result = np.zeros(shape, np.asanyarray(g).dtype)
     if axis is None:
         np.add.at(result.reshape(-1), _whole(indices), g)
     else:
@@ -158,7 +158,7 @@ def _along_shape(x: Shape, indices: Shape, axis: int = -1) -> Shape:
 
 
 def _take_along(x: Any, indices: Any, axis: int = -1) -> Any:
-    return np.asarray(x)[_grid(np.shape(x), _along_shape(np.shape(x), np.shape(indices), axis), indices, axis)]
+    return np.asanyarray(x)[_grid(np.shape(x), _along_shape(np.shape(x), np.shape(indices), axis), indices, axis)]
 
 
 take_along_axis: Op = operator(
@@ -194,7 +194,7 @@ gather = operator(
     order=("x", "axis", "indices"),
     shape=_gathered,
     dtype=as_number,
-    forward=lambda x, indices, axis: np.asarray(x)[_grid(np.shape(x), np.shape(indices), indices, axis)],
+    forward=lambda x, indices, axis: np.asanyarray(x)[_grid(np.shape(x), np.shape(indices), indices, axis)],
     vjp=(
         lambda g, y, x, indices, axis: put_along(g, indices, axis=axis, shape=shape_of(x)),
         None,
@@ -225,7 +225,7 @@ def _put_along_shape(g: Shape, indices: Shape, axis: int, shape: Shape) -> Shape
 
 def _put_along(g: Any, indices: Any, axis: int, shape: Shape) -> Any:
     _put_along_shape(np.shape(g), np.shape(indices), axis, shape)
-    result = np.zeros(shape, np.asarray(g).dtype)
+    result = np.zeros(shape, np.asanyarray(g).dtype)
     np.add.at(result, _grid(shape, np.shape(g), indices, axis), g)
     return result
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator as py
 from collections.abc import Sequence
 from typing import Any
@@ -178,3 +179,17 @@ def one_of(*words: str) -> Setting:
 
 AXES = {"axis": Setting(axes, None), "keepdims": Setting(flag, False)}
 LAST_AXIS = {"axis": Setting(whole, -1)}
+
+
+def constant(function: str, number: float, beside: Any) -> Any:
+    """The value of a function (`"sqrt"`, `"log"`) at a number, with as many digits as what it is to stand beside."""
+    arithmetic = getattr(beside, "arithmetic", None)
+    return getattr(math, function)(number) if arithmetic is None else getattr(arithmetic.of(number), function)()
+
+
+def floats(x: Any) -> Any:
+    """x as an array of floating-point numbers (or of objects that are numbers of more digits)."""
+    import numpy as np
+
+    x = np.asanyarray(x)
+    return x if x.dtype.kind in "fO" else x.astype(float)

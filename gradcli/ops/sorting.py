@@ -38,7 +38,7 @@ def _places(x: Any, axis: int = -1, descending: bool = False) -> Any:
 
 
 def _sorted(x: Any, axis: int = -1, descending: bool = False) -> Any:
-    return np.take_along_axis(np.asarray(x), _places(x, axis, descending), axis)
+    return np.take_along_axis(np.asanyarray(x), _places(x, axis, descending), axis)
 
 
 _ORDER = {**LAST_AXIS, "descending": Setting(flag, False)}
@@ -109,7 +109,7 @@ def _top_places(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bo
 
 
 def _top(x: Any, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    return np.take_along_axis(np.asarray(x), _top_places(x, k, axis, largest), axis)
+    return np.take_along_axis(np.asanyarray(x), _top_places(x, k, axis, largest), axis)
 
 
 _TOP = {"k": Setting(whole, required=True), **LAST_AXIS, "largest": Setting(flag, True), "sorted": Setting(flag, True)}
@@ -181,11 +181,11 @@ argmin = _place_of("argmin", np.argmin, "smallest")
 
 def _median_share(x: Any, axis: Axes = None) -> Any:
     """For every entry its part in the median: 1 in the middle, 1/2 beside it; equal entries have equal parts."""
-    x = np.asarray(x)
+    x = np.asanyarray(x)
     axes = normal_axes(axis, x.ndim)
     kept = tuple(a for a in range(x.ndim) if a not in axes)
     rows = np.sort(np.transpose(x, (*kept, *axes)).reshape(*[x.shape[a] for a in kept], _count(x.shape, axes)), axis=-1)
-    parts = np.zeros(x.shape, x.dtype if x.dtype.kind == "f" else float)
+    parts = np.zeros(x.shape, x.dtype if x.dtype.kind in "fO" else float)
     for middle in ((rows.shape[-1] - 1) // 2, rows.shape[-1] // 2):
         there = x == np.expand_dims(rows[..., middle], axes)
         parts += there / (2 * np.sum(there, axis=axes, keepdims=True)).astype(parts.dtype)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcli.graph.dtypes import boolean, floating
 from gradcli.graph.op import SUM, Op, Setting, Shape, ShapeError, Written, operator, shape_of
-from gradcli.ops.norms import direction, fit, floats, scale_of
+from gradcli.ops.norms import direction, fit, scale_of
 from gradcli.ops.reduce import restore, total
 from gradcli.ops.shapes import (
     AXES,
@@ -20,6 +20,7 @@ from gradcli.ops.shapes import (
     any_axes,
     any_entries,
     flag,
+    floats,
     normal_axes,
     reduced,
     reduced_nonempty,

@@ -78,7 +78,7 @@ root_over = _root(
     "root_over",
     "{0} ** 2 + 1",
     (-2.0, 2.0),
-    lambda x: np.hypot(x, np.ones((), np.asarray(x).dtype)),
+    lambda x: np.hypot(x, np.ones((), np.asanyarray(x).dtype)),
     lambda x: math.hypot(x, 1.0),
 )
 root_outside = _root(

@@ -1,0 +1,553 @@
+"""The verdict on every gradient of a report.
+
+Float gradients are not compared with float differences.  The formula is evaluated at 130 digits, with steps so small
+that truncation and rounding vanish, and the tool's own sweep is run at 130 digits as well.  That separates two
+questions: is the rule right (the two agree to a dozen digits), and did float arithmetic keep the digits?
+
+Most entries are judged many at once: along a random direction to which every entry contributes alike, one difference
+tells whether all of them are right.  Only groups that fail are halved until the entries are found that need a look
+of their own: kinks, jumps, infinite slopes, wrong rules.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph import INPUT, Node
+from gradcli.report import Report
+from gradcli.verify.exact import Exact, cost
+from gradcli.verify.hull import nearest_mean
+from gradcli.verify.probe import EXPONENTS, Kind, Probe, probe
+from gradcli.verify.reasons import Diagnosis
+from gradcli.verify.verdict import Check, Entry, GradientCheck, Index, Numeric, Symbolic, Verdict, worst
+
+DIGITS = tuple(EXPONENTS)
+PRECISION = {"float64": 53, "float32": 24, "float16": 11}
+"""The bits of a number."""
+LOOSEST = {"float64": 1e-9, "float32": 2.0**-17, "float16": 2.0**-8}
+"""By how much, relative to itself, a gradient of this dtype may be off and still agree."""
+RULE = 1e-12
+"""By how much the sweep at 130 digits may be off: rules hold numbers such as 0.044715 in 53 bits."""
+KINKS = 24
+"""So many kinks at once are judged together; more are judged one by one."""
+ROUNDS = 12
+SINGLES = 60
+"""So many entries are looked at one by one; if more are in doubt, the rest stays unresolved."""
+SECONDS = 30.0
+COST = 3e-6
+"""Seconds an operation on numbers of 130 digits takes, about."""
+
+
+@dataclass(slots=True)
+class _Place:
+    """One entry of a gradient, and what becomes known of it."""
+
+    node: Node
+    index: Index
+    value: float
+    rule: Any = None
+    """The sweep's value at 130 digits."""
+    verdict: Verdict | None = None
+    probe: Probe | None = None
+    allowed: bool | None = None
+    reason: str = ""
+    found: Diagnosis = field(default_factory=Diagnosis)
+
+
+def check(
+    report: Report,
+    *,
+    gradients: Mapping[str, Any] | None = None,
+    everything: bool = False,
+    tolerance: float | None = None,
+    seconds: float | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Check:
+    """The verdict on the gradients of a report.
+
+    `gradients` are judged in place of the sweep's own, by name.  `everything` judges those of intermediate nodes as
+    well as those of the inputs.  `tolerance` is relative; by default a gradient may be off by 1e-9 (float64).
+    `seconds` limits the time; what is not settled by then is `unresolved`.  `progress(done, all)` is told how far it
+    is.
+    """
+    return _Checker(report, dict(gradients or {}), everything, tolerance, seconds or SECONDS, progress).check()
+
+
+class _Checker:
+    def __init__(
+        self,
+        report: Report,
+        given: dict[str, Any],
+        everything: bool,
+        tolerance: float | None,
+        seconds: float,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.report = report
+        self.given = given
+        self.tolerance = tolerance
+        self.until = time.monotonic() + seconds
+        self.seconds = seconds
+        self.progress = progress or (lambda done, all: None)
+        self.names = _names(report, everything)
+        self.notes: list[str] = []
+        self.singles = 0
+        self._exacts: dict[int, Exact] = {}
+        self._noises: dict[int, Any] = {}
+        self.random = np.random.default_rng(20)
+
+    # The course of a check ------------------------------------------------------------------------
+
+    def check(self) -> Check:
+        places = {name: self._places(name) for name in self.names}
+        everywhere = [p for of_name in places.values() for p in of_name]
+        self.total = len(everywhere)
+        try:
+            self._judge(everywhere)
+        except _TooLarge as error:
+            self.notes.append(str(error))
+        for p in everywhere:
+            if p.verdict is None:
+                p.verdict = Verdict.UNRESOLVED
+                p.reason = p.reason or "there was no time to settle it"
+        found = {name: self._gradient(name, of_name) for name, of_name in places.items()}
+        return Check(worst(g.verdict for g in found.values()), found, (), tuple(self.notes))
+
+    def _places(self, name: str) -> list[_Place]:
+        node = self.report.by_name[name]
+        value = np.asarray(self.given[name] if name in self.given else self.report.gradient(name), dtype=float)
+        if value.shape != node.shape:
+            raise ValueError(f"a gradient of {name} must have shape {node.shape}, not {value.shape}")
+        return [_Place(node, index, float(value[index])) for index in np.ndindex(*node.shape)]
+
+    def _judge(self, places: list[_Place]) -> None:
+        needed = cost(self._needed()) * COST
+        if needed > self.seconds / 8:
+            raise _TooLarge(f"too large to be checked at {DIGITS[0]} digits in {self.seconds:g} seconds")
+        exact = self._exact(DIGITS[0])
+        m = exact.arithmetic
+        if not m.context.isfinite(exact.result):
+            found = Diagnosis.of_value(exact)
+            for p in places:
+                p.verdict, p.found, p.reason = Verdict.UNDEFINED, found, found.reason
+            return
+        rules = exact.gradients()
+        for p in places:
+            rule = rules.get(p.node.number)
+            p.rule = m.of(0) if rule is None else m.of(rule[p.index] if p.index else rule)
+        self._judge_groups(places)
+        self._judge_kinks([p for p in places if p.verdict is Verdict.KINK])
+        self._judge_floats([p for p in places if p.verdict is Verdict.AGREE])
+
+    def _needed(self) -> list[Node]:
+        from gradcli.verify.exact import ancestors
+
+        return ancestors(self.report.output_node)
+
+    def _exact(self, digits: int) -> Exact:
+        if digits not in self._exacts:
+            self._exacts[digits] = Exact(self.report, digits)
+        return self._exacts[digits]
+
+    def _noise(self, digits: int) -> Any:
+        if digits not in self._noises:
+            self._noises[digits] = self._exact(digits).noise(Exact(self.report, digits + 40))
+        return self._noises[digits]
+
+    # Many at once ---------------------------------------------------------------------------------
+
+    def _judge_groups(self, places: list[_Place]) -> None:
+        """Acquits groups along random directions; halves those that fail until single entries are left."""
+        groups = self._grouped(places)
+        waiting = [g for g in groups if g]
+        while waiting:
+            if time.monotonic() > self.until:
+                return
+            group = waiting.pop()
+            self.progress(sum(p.verdict is not None for p in places), self.total)
+            if len(group) > 1 and self._acquitted(group):
+                for p in group:
+                    p.verdict = Verdict.AGREE
+            elif len(group) == 1:
+                if self.singles < SINGLES:
+                    self._judge_one(group[0])
+                    self.singles += 1
+                else:
+                    group[0].reason = f"more than {SINGLES} entries were in doubt; this one was not looked at"
+            else:
+                half = len(group) // 2
+                waiting += [group[half:], group[:half]]
+
+    def _grouped(self, places: list[_Place]) -> list[list[_Place]]:
+        """Entries whose gradients are of like size together, for each must be heard; zeros apart."""
+        m = self._exact(DIGITS[0]).arithmetic
+        groups: dict[Any, list[_Place]] = {}
+        for p in places:
+            if not m.context.isfinite(p.rule) or not self._movable(p):
+                groups[id(p)] = [p]
+                continue
+            size = abs(p.rule) * self._scale(p)
+            band = "zero" if size == 0 else int(m.context.mag(size)) // 64
+            groups.setdefault(band, []).append(p)
+        return list(groups.values())
+
+    def _movable(self, p: _Place) -> bool:
+        value = self._exact(DIGITS[0]).base[p.node.number]
+        entry = value[p.index] if p.index else value
+        return bool(self._exact(DIGITS[0]).arithmetic.context.isfinite(entry))
+
+    def _scale(self, p: _Place) -> Any:
+        """What a step is small beside: the entry's own size, or where it is 0 that of its fellows."""
+        exact = self._exact(DIGITS[0])
+        m = exact.arithmetic
+        value = exact.base[p.node.number]
+        entry = abs(m.of(value[p.index] if p.index else value))
+        if entry != 0 and m.context.isfinite(entry):
+            return entry
+        sizes = [abs(v) for v in np.abs(m.floats(value)).ravel() if v != 0 and np.isfinite(v)] if p.index else []
+        return m.of(min(float(np.median(sizes)), 1.0) if sizes else 1.0)
+
+    def _acquitted(self, group: list[_Place]) -> bool:
+        """Whether along two random directions the function moves as the sweep says."""
+        exact = self._exact(DIGITS[0])
+        m = exact.arithmetic
+        moved = exact.downstream({p.node.number for p in group})
+        for _ in range(2):
+            weights = self.random.uniform(0.5, 1.5, len(group)) * self.random.choice([-1.0, 1.0], len(group))
+            steps, expected = [], m.of(0)
+            for p, u in zip(group, weights, strict=True):
+                scale = self._scale(p)
+                step = m.of(float(u)) * (m.divide(1, abs(p.rule)) if p.rule != 0 else scale)
+                steps.append(step)
+                expected = expected + p.rule * step
+            reach = max(abs(s) / self._scale(p) for s, p in zip(steps, group, strict=True))
+            found = self._along(exact, group, steps, 1 / reach, moved)
+            if not found.smooth:
+                return False
+            allowed = m.of(RULE) * sum((abs(p.rule * s) for p, s in zip(group, steps, strict=True)), m.of(0))
+            if abs(found.slope - expected) > allowed + found.error:
+                return False
+        return True
+
+    def _along(
+        self, exact: Exact, group: Sequence[_Place], steps: Sequence[Any], scale: Any, moved: frozenset[int]
+    ) -> Probe:
+        """The slopes of the function as the entries of a group move by t times their steps."""
+        m = exact.arithmetic
+        directions: dict[int, Any] = {}
+        for p, step in zip(group, steps, strict=True):
+            if not p.index:
+                directions[p.node.number] = m.of(m.number(step))
+                continue
+            if p.node.number not in directions:
+                zeros = np.empty(p.node.shape, dtype=object)
+                zeros[...] = m.of(0)
+                directions[p.node.number] = zeros
+            directions[p.node.number][p.index] = m.of(m.number(step))
+        directions = {n: m.view(d) if isinstance(d, np.ndarray) else d for n, d in directions.items()}
+
+        def at(t: Any) -> Any:
+            return exact.at({n: d * t for n, d in directions.items()}, moved)
+
+        return probe(at, exact.result, self._noise(m.digits), m.of(m.number(scale)), m)
+
+    # One by one -------------------------------------------------------------------------------------
+
+    def _probe(self, p: _Place, digits: int) -> Probe:
+        exact = self._exact(digits)
+        m = exact.arithmetic
+        return self._along(exact, [p], [m.of(1)], self._scale(p), exact.downstream([p.node.number]))
+
+    def _judge_one(self, p: _Place) -> None:
+        m = self._exact(DIGITS[0]).arithmetic
+        if not self._movable(p):
+            if p.rule == 0 or not m.context.isfinite(p.rule):
+                p.verdict = Verdict.AGREE if p.rule == 0 else Verdict.UNRESOLVED
+            p.reason = "the input is infinite, so it cannot be moved"
+            p.verdict = p.verdict or Verdict.UNRESOLVED
+            return
+        p.probe = first = self._probe(p, DIGITS[0])
+        if not (first.smooth and first.slope != 0 and abs(first.slope) > 1e6 * first.error):
+            for digits in DIGITS[1:]:  # anything but a clear slope must come out again
+                again = self._probe(p, digits)
+                if again.same(first):
+                    break
+                first = again
+            else:
+                p.verdict = Verdict.UNRESOLVED
+                p.reason = f"steps down to 1e-{EXPONENTS[DIGITS[-1]][-1]} at {DIGITS[-1]} digits tell different things"
+                return
+        p.probe = _in(first, m)
+        self._conclude(p)
+
+    def _conclude(self, p: _Place) -> None:
+        found = p.probe
+        assert found is not None
+        m = self._exact(DIGITS[0]).arithmetic
+        left, right = found.left, found.right
+        if found.smooth:
+            off = abs(p.rule - found.slope)
+            if m.context.isfinite(p.rule) and off <= RULE * abs(found.slope) + 4 * found.error:
+                p.verdict = Verdict.AGREE
+            elif not m.context.isfinite(p.rule):
+                p.verdict = Verdict.INACCURATE
+                p.found = Diagnosis.of_rule(self._exact(DIGITS[0]), p.node)
+                p.reason = p.found.reason
+            else:
+                p.verdict = Verdict.DISAGREE
+                p.reason = self._wrong_rule(p)
+            return
+        kinds = {left.kind, right.kind}
+        sides = [s for s in (left, right) if s.kind is Kind.SLOPE]
+        if kinds <= {Kind.SLOPE} or (len(sides) == 1 and Kind.DOMAIN in kinds):
+            p.verdict = Verdict.KINK
+            return
+        p.verdict = Verdict.UNDEFINED
+        p.found = Diagnosis.of_kind(self._exact(DIGITS[0]), p.node, p.index, left.kind, right.kind)
+        p.reason = p.found.reason
+
+    def _wrong_rule(self, p: _Place) -> str:
+        if self._hits(p):
+            return (
+                "each rule alone takes a slope that is allowed at its own kink, but together they are not the "
+                "derivative"
+            )
+        return "the sweep's rules do not give this derivative"
+
+    def _hits(self, p: _Place) -> bool:
+        """Whether an operator downstream stands at its kink."""
+        from gradcli.verify.reasons import hits
+
+        return bool(hits(self._exact(DIGITS[0]), p.node))
+
+    # Kinks --------------------------------------------------------------------------------------------
+
+    def _judge_kinks(self, places: list[_Place]) -> None:
+        """Whether the values are slopes that are allowed: each alone, and all together."""
+        m = self._exact(DIGITS[0]).arithmetic
+        for p in places:
+            assert p.probe is not None
+            slopes = [m.floats(s.slope) for s in (p.probe.left, p.probe.right) if s.kind is Kind.SLOPE]
+            room = self._loose(p.node) * max(map(abs, slopes)) + 1e-300
+            p.allowed = min(slopes) - room <= p.value <= max(slopes) + room
+            p.found = Diagnosis.of_kink(self._exact(DIGITS[0]), p.node, p.index)
+        both = [p for p in places if p.probe is not None and p.probe.defined]
+        if 1 < len(both) <= KINKS and all(p.allowed for p in both) and not self._within_hull(both):
+            for p in both:
+                p.allowed = False
+                p.reason = "each is a slope allowed by itself, but together they are no subgradient"
+
+    def _within_hull(self, places: list[_Place]) -> bool:
+        """Whether the values together are a mean of the gradients at points nearby."""
+        target = np.array([p.value for p in places])
+        size = max(1e-300, float(np.abs(target).max()))
+        points: list[Any] = []
+        direction = self.random.normal(size=len(places))
+        for _ in range(ROUNDS + 2 * len(places)):
+            near = self._gradient_near(places, direction)
+            if near is not None:
+                points.append(near)
+                size = max(size, float(np.abs(near).max()))
+                left = target - nearest_mean(np.array(points), target)
+                if np.abs(left).max() <= 1e-8 * size:
+                    return True
+                direction = left / np.abs(left).max() + 1e-3 * self.random.normal(size=len(places))
+            else:
+                direction = self.random.normal(size=len(places))
+        return False
+
+    def _gradient_near(self, places: list[_Place], direction: Any) -> Any:
+        """The slopes along each place at a point a little way along a direction; None if it is a kink too."""
+        exact = self._exact(DIGITS[0])
+        m = exact.arithmetic
+        moved = exact.downstream({p.node.number for p in places})
+        away = {
+            id(p): m.of(float(d)) * self._scale(p) * m.power(10, -30) for p, d in zip(places, direction, strict=True)
+        }
+
+        def shifts(more: _Place | None, step: Any) -> dict[int, Any]:
+            made: dict[int, Any] = {}
+            for p in places:
+                by = away[id(p)] + (step if p is more else 0)
+                if not p.index:
+                    made[p.node.number] = by
+                    continue
+                if p.node.number not in made:
+                    zeros = np.empty(p.node.shape, dtype=object)
+                    zeros[...] = m.of(0)
+                    made[p.node.number] = m.view(zeros)
+                made[p.node.number][p.index] = by
+            return made
+
+        slopes = []
+        middle = exact.at(shifts(None, m.of(0)), moved)
+        for p in places:
+            step = self._scale(p) * m.power(10, -70)
+            above = (exact.at(shifts(p, step), moved) - middle) / step
+            below = (middle - exact.at(shifts(p, -step), moved)) / step
+            if abs(above - below) > 1e-6 * max(abs(above), abs(below)) + 4 * self._noise(m.digits) / step:
+                return None
+            slopes.append(m.floats((above + below) / 2))
+        return np.array(slopes)
+
+    # Floats ---------------------------------------------------------------------------------------------
+
+    def _loose(self, node: Node) -> float:
+        if self.tolerance is not None:
+            return self.tolerance
+        return LOOSEST[self._coarsest(node)]
+
+    def _coarsest(self, node: Node) -> str:
+        """The lowest precision on the way from a node to the output."""
+        moved = self._exact(DIGITS[0]).downstream([node.number])
+        dtypes = {n.dtype for n in self._needed() if n.number in moved}
+        return next((d for d in ("float16", "float32") if d in dtypes), "float64")
+
+    def _judge_floats(self, places: list[_Place]) -> None:
+        """Whether float arithmetic kept the digits of gradients whose rules are right."""
+        m = self._exact(DIGITS[0]).arithmetic
+        doubtful = []
+        for p in places:
+            reference = m.floats(p.rule)
+            off = abs(p.value - reference)
+            if not off <= self._loose(p.node) * abs(reference):
+                doubtful.append((p, reference, off))
+        noises = self._rounding(sorted({p.node.number for p, _, _ in doubtful}))
+        for p, reference, off in doubtful:
+            unit = 2.0 ** -PRECISION[self._coarsest(p.node)]
+            noise = noises.get(p.node.number)
+            allowed = 16 * (float(noise[p.index]) if noise is not None else 0.0) + 16 * unit * abs(reference)
+            own = self._own(p)
+            if off <= allowed and (reference == 0 or off <= max(1e-6, 4 * self._loose(p.node)) * abs(reference)):
+                p.verdict = Verdict.AGREE
+            elif off <= allowed or own:
+                # the rule is right, and this is what the sweep made of it in floats
+                p.verdict = Verdict.INACCURATE
+                p.found = Diagnosis.of_lost_digits(self._exact(DIGITS[0]), p.node)
+                p.reason = p.found.reason
+            else:
+                p.verdict = Verdict.DISAGREE
+                p.reason = "the sweep's rules give another gradient than this one"
+
+    def _own(self, p: _Place) -> bool:
+        """Whether the value judged is what the sweep itself computed."""
+        if p.node.name not in self.given:
+            return True
+        mine = float(np.asarray(self.report.gradient(p.node.name), dtype=float)[p.index])
+        return mine == p.value or (mine != mine and p.value != p.value)
+
+    def _rounding(self, numbers_: list[int]) -> dict[int, Any]:
+        """By node, how much rounding in the precision of the graph disturbs its gradient."""
+        if not numbers_:
+            return {}
+        from gradcli.verify.rounded import rounding_noise
+
+        return rounding_noise(
+            self._exact(DIGITS[0]), self._coarsest(self.report.traced.graph.nodes[numbers_[0]]), numbers_
+        )
+
+    # What is told -----------------------------------------------------------------------------------------
+
+    def _gradient(self, name: str, places: list[_Place]) -> GradientCheck:
+        node = self.report.by_name[name]
+        entries = [self._entry(p) for p in places]
+        chosen = max(range(len(entries)), key=lambda k: _badness(entries[k]), default=None)
+        told = entries[chosen] if chosen is not None else Entry((), 0.0, Verdict.AGREE)
+        if chosen is not None and places[chosen].probe is None and places[chosen].rule is not None:
+            told, places[chosen] = self._looked_at(places[chosen])
+        counts = {v: sum(e.verdict is v for e in entries) for v in Verdict}
+        return GradientCheck(
+            name,
+            node.shape,
+            self.given.get(name, self.report.gradient(name)),
+            worst(e.verdict for e in entries),
+            told,
+            tuple(e for e in entries if e.verdict is not Verdict.AGREE)[:400],
+            {v: n for v, n in counts.items() if n},
+            Symbolic(),
+            self._numeric(node, places),
+        )
+
+    def _looked_at(self, p: _Place) -> tuple[Entry, _Place]:
+        """The entry that is told about, with a difference of its own."""
+        exact = self._exact(DIGITS[0])
+        if self._movable(p) and time.monotonic() < self.until + 1:
+            p.probe = self._probe(p, exact.arithmetic.digits)
+        return self._entry(p), p
+
+    def _entry(self, p: _Place) -> Entry:
+        assert p.verdict is not None
+        floats = self._exact(DIGITS[0]).arithmetic.floats if p.rule is not None else float
+        left = right = None
+        if p.verdict is Verdict.KINK and p.probe is not None:
+            left, right = (floats(s.slope) if s.kind is Kind.SLOPE else None for s in (p.probe.left, p.probe.right))
+        reference = None
+        if p.verdict in (Verdict.AGREE, Verdict.INACCURATE):
+            smooth = p.probe is not None and p.probe.smooth
+            reference = floats(p.probe.slope if smooth and p.probe is not None else p.rule)
+        elif p.verdict is Verdict.DISAGREE:
+            reference = floats(p.probe.slope if p.probe is not None and p.probe.smooth else p.rule)
+        return Entry(
+            p.index, p.value, p.verdict, reference, left, right, p.allowed, p.found.node, p.reason, p.found.way_out
+        )
+
+    def _numeric(self, node: Node, places: list[_Place]) -> Numeric:
+        """The slopes that differences found (those that hold for a whole group stand for its entries)."""
+        value, bound = np.full(node.shape, np.nan), np.full(node.shape, np.nan)
+        left, right = np.full(node.shape, np.nan), np.full(node.shape, np.nan)
+        kinks = False
+        for p in places:
+            if p.rule is None:
+                continue
+            floats = self._exact(DIGITS[0]).arithmetic.floats
+            if p.probe is not None and p.probe.defined:
+                left[p.index], right[p.index] = floats(p.probe.left.slope), floats(p.probe.right.slope)
+                if p.probe.smooth:
+                    value[p.index], bound[p.index] = floats(p.probe.slope), floats(p.probe.error)
+                else:
+                    kinks = True
+            elif p.probe is not None:
+                for side, kept in ((p.probe.left, left), (p.probe.right, right)):
+                    kept[p.index] = floats(side.slope) if side.kind is Kind.SLOPE else np.nan
+                kinks = kinks or p.verdict is Verdict.KINK
+            elif p.verdict in (Verdict.AGREE, Verdict.INACCURATE, Verdict.DISAGREE):
+                value[p.index] = left[p.index] = right[p.index] = floats(p.rule)
+                bound[p.index] = RULE * abs(floats(p.rule))
+        method = f"differences at {DIGITS[0]} digits"
+        return Numeric(value[()], bound[()], left[()] if kinks else None, right[()] if kinks else None, method)
+
+
+class _TooLarge(Exception):
+    """A graph that takes too long at many digits."""
+
+
+def _names(report: Report, everything: bool) -> list[str]:
+    if report.wrt or everything:
+        return list(report.gradients)
+    return [name for name in report.gradients if report.by_name[name].op is INPUT]
+
+
+def _badness(entry: Entry) -> tuple[bool, int, float]:
+    """How much an entry needs to be told about."""
+    off = 0.0
+    if entry.reference is not None and entry.reference == entry.reference:
+        off = abs(entry.value - entry.reference)
+        off = np.inf if off != off else off
+    return entry.allowed is False, entry.verdict.rank, off
+
+
+def _in(found: Probe, m: Any) -> Probe:
+    """A probe with its numbers in another arithmetic."""
+    from gradcli.verify.probe import Side
+
+    def of(side: Side) -> Side:
+        if side.kind is not Kind.SLOPE:
+            return side
+        return Side(side.kind, m.of(m.number(side.slope)), m.of(m.number(side.error)))
+
+    return Probe(of(found.left), of(found.right))
