@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.examples import DIFFERENTIABLE, Example, accepted, operands_text
-from support.mutations import broken
 
 import gradcli
 from gradcli.verify.check import check

@@ -49,6 +49,7 @@ softplus = operator(
     dtype=floating,
     forward=lambda x, beta=1.0: _softplus(x) if beta == 1 else _softplus(x * beta) / beta,
     vjp=(lambda g, y, x, beta=1.0: g * sigmoid(x if beta == 1 else beta * x),),
+    sympy=lambda s, x, beta=1.0: s.log(1 + s.exp(s.Rational(beta) * x)) / s.Rational(beta),
     doc="log(1 + exp(beta * x)) / beta without overflow, and without PyTorch's threshold; slope sigmoid(beta * x).",
 )
 

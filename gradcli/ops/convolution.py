@@ -38,7 +38,7 @@ from gradcli.ops.windows import (
 
 def _full(x: Any, nd: int, dtype: Any = None) -> Any:
     """With axes for the batch and the channels."""
-    x = np.asanyarray(x, dtype)
+    x = np.asanyarray(x) if dtype is None else np.asanyarray(x).astype(dtype, copy=False)
     return x.reshape((1,) * (nd + 2 - x.ndim) + x.shape)
 
 

@@ -149,9 +149,12 @@ class Layout:
     def laid_back(self, parts: Callable[[Shape], Any], outputs: Shape, space: Shape, leading: Shape, dtype: Any) -> Any:
         """The adjoint of `windows`: `parts(at)` is added where the kernel's entry `at` lay."""
         wide = tuple(n + before + after for n, (before, after) in zip(space, self.pads, strict=True))
-        result: Any = np.zeros((*leading, *wide), dtype)
+        result: Any = None
         for at, places in self.offsets(outputs):
-            result[(..., *places)] += parts(at)
+            part = parts(at)
+            if result is None:  # of the class of its parts, which may be objects
+                result = np.zeros_like(part, None if part.dtype == object else dtype, shape=(*leading, *wide))
+            result[(..., *places)] += part
         inside = tuple(slice(before, before + n) for n, (before, _) in zip(space, self.pads, strict=True))
         return result[(..., *inside)]
 

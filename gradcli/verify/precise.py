@@ -585,7 +585,7 @@ def _mean(m: Arithmetic, x: Any, axis: Any = None, keepdims: bool = False, **_: 
 def _median(m: Arithmetic, x: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
     axes = range(x.ndim) if axis is None else [a % x.ndim for a in (axis if isinstance(axis, tuple) else (axis,))]
     kept = [a for a in range(x.ndim) if a not in axes]
-    lines = np.sort(np.transpose(x, [*kept, *axes]).reshape(*[x.shape[a] for a in kept], -1), axis=-1)
+    lines = np.sort(np.reshape(np.transpose(x, [*kept, *axes]), [*[x.shape[a] for a in kept], -1]), axis=-1)
     count = lines.shape[-1]
     middle = (lines[..., (count - 1) // 2] + lines[..., count // 2]) / 2
     return np.reshape(middle, [1 if a in axes else n for a, n in enumerate(x.shape)]) if keepdims else middle
@@ -607,8 +607,10 @@ def _einsum(m: Arithmetic, *arguments: Any, **settings: Any) -> Any:
     return m.view(result) if isinstance(result, np.ndarray) else result
 
 
-def _filled(m: Arithmetic, x: Any, value: Any) -> Any:
-    return m.view(np.full(np.shape(x), m.of(value), dtype=object))
+def _filled(m: Arithmetic, x: Any, value: Any, shape: Any = None) -> Any:
+    filled = np.empty(np.shape(x) if shape is None else shape, dtype=object)
+    filled[...] = _plain(value) if isinstance(value, np.ndarray) else m.of(value)
+    return m.view(filled)
 
 
 def _any(m: Arithmetic, x: Any, *arguments: Any, **settings: Any) -> Any:
@@ -629,9 +631,9 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.round: _rounded_to,
     np.clip: _clip,
     np.einsum: _einsum,
-    np.zeros_like: lambda m, x, *_, **__: _filled(m, x, 0),
-    np.ones_like: lambda m, x, *_, **__: _filled(m, x, 1),
-    np.full_like: lambda m, x, value, *_, **__: _filled(m, x, value),
+    np.zeros_like: lambda m, x, dtype=None, shape=None, **_: _filled(m, x, 0, shape),
+    np.ones_like: lambda m, x, dtype=None, shape=None, **_: _filled(m, x, 1, shape),
+    np.full_like: lambda m, x, value, dtype=None, shape=None, **_: _filled(m, x, value, shape),
     np.any: _any,
     np.all: _all,
     np.linalg.inv: _each(_inverse),
