@@ -8,8 +8,9 @@ The Python API is what the command itself uses:
     report.value("z")        # 6.0
     report.gradient("x")     # 3.0
     report.order             # ['z', 'y', 'x']
+    gradcli.check(report).verdict.value    # 'agree'
 
-`derive` and `Report` are imported when they are first used, so that `gradcli --help` needs no NumPy.
+`derive`, `check` and `Report` are imported when they are first used, so that `gradcli --help` needs no NumPy.
 """
 
 from importlib import import_module
@@ -20,10 +21,11 @@ from gradcli.problems import GradError, Problem
 if TYPE_CHECKING:
     from gradcli.api import derive
     from gradcli.report import Report
+    from gradcli.verify.check import check
 
-__all__ = ["GradError", "Problem", "Report", "derive"]
+__all__ = ["GradError", "Problem", "Report", "check", "derive"]
 
-_LAZY = {"derive": "gradcli.api", "Report": "gradcli.report"}
+_LAZY = {"derive": "gradcli.api", "Report": "gradcli.report", "check": "gradcli.verify.check"}
 
 
 def __getattr__(name: str) -> Any:

@@ -511,9 +511,12 @@ LOADED = "import sys; from gradcli.cli.app import main\ntry: main()\nfinally: pr
     [
         ("--help", ["numpy", "sympy"]),
         ("derive --help", ["numpy", "sympy"]),
+        ("check --help", ["numpy", "sympy"]),
         ("--version", ["numpy", "sympy"]),
         ("explain shape-mismatch", ["numpy", "sympy"]),
+        ("explain kink", ["numpy", "sympy"]),
         ("derive f.txt --no-check", ["sympy"]),
+        ("derive f.txt --values", ["sympy"]),
         ("derive f.txt --no-check --format json", ["sympy", "rich.table"]),
     ],
 )
@@ -556,7 +559,7 @@ def test_help_names_every_option() -> None:
     assert outcome.code == 0
     for option in (
         *("--of", "--wrt", "--upstream", "--values", "--order", "--gradients", "--formulas"),
-        *("--digits", "--full", "--format", "--dtype", "--max-elements", "--no-check"),
+        *("--digits", "--full", "--format", "--dtype", "--max-elements", "--check", "--no-check"),
     ):
         assert option in outcome.out
 

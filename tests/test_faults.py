@@ -179,7 +179,7 @@ def test_output_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     (tmp_path / "f.txt").write_text("x = 1\ny = 2 * x\n")
-    monkeypatch.setattr("gradcli.cli.derive._print_outcome", full)
+    monkeypatch.setattr("gradcli.render.terminal.print_report", full)
     outcome = run("derive", tmp_path / "f.txt")
     assert outcome.code == 2
     assert outcome.err.startswith("error[unwritable-output]: the output cannot be written: no space left on device\n")

@@ -23,6 +23,7 @@ from gradcli.cli.app import app
 from gradcli.graph.op import REGISTRY
 from gradcli.ops import elementwise
 from gradcli.ops.create import CREATORS
+from gradcli.verify.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -91,7 +92,9 @@ SESSIONS = [found for block in blocks("console") for found in COMMAND.findall(bl
 def test_session_prints_what_the_readme_shows(command: str, printed: str) -> None:
     done = run(command)
     assert done.stdout == printed
-    assert done.returncode == (2 if printed.startswith("error[") else 0)
+    assert done.returncode == (
+        2 if printed.startswith("error[") else 1 if re.search(r" disagree$", printed, re.M) else 0
+    )
 
 
 def test_every_session_is_replayed() -> None:
@@ -158,10 +161,23 @@ def test_functions_that_are_named_exist() -> None:
     assert set(re.findall(r"`(\w+)`", named[1])) <= {*REGISTRY, *CREATORS}
 
 
+def options_of(name: str) -> set[str]:
+    command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined]
+    spelt = (option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts))
+    return {option for option in spelt if option[:2] == "--"} - {"--help"}
+
+
 def test_options_table_lists_every_option() -> None:
-    command = typer.main.get_command(app).get_command(None, "derive")  # type: ignore[attr-defined]
-    options = {option for parameter in command.params for option in parameter.opts if option[:2] == "--"}
-    assert set(re.findall(r"^\| `(--[\w-]+)", section("Options"), re.MULTILINE)) == options - {"--help"}
+    rows = re.compile(r"^\| `(--[\w-]+)", re.MULTILINE)
+    assert set(rows.findall(section("Options"))) == options_of("derive")
+    named = set(re.findall(r"`(--[\w-]+)", section("Checking")))
+    assert named == options_of("check")
+    assert set(rows.findall(section("Checking"))) == options_of("check") - options_of("derive")
+
+
+def test_verdicts_are_listed() -> None:
+    named = re.findall(r"^\| `([a-z]+)` \|", section("Checking"), re.MULTILINE)
+    assert sorted(named) == sorted(Verdict)
 
 
 def test_json_section_names_every_key() -> None:

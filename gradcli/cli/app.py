@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gradcli.cli.check import check
 from gradcli.cli.derive import derive
 from gradcli.cli.exit_codes import ExitCode
 from gradcli.cli.explain import explain
@@ -22,9 +23,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # the help in colours would import half of Rich, for longer than a derivation takes
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Derives gradients from formula files, step by step: forward values, the reverse order, every contribution.",
+    help="Derives gradients from formula files, step by step: forward values, the reverse order, every contribution. "
+    "Checks them by SymPy and by differences.",
 )
 app.command(name="derive")(derive)
+app.command(name="check")(check)
 app.command(name="explain")(explain)
 app.command(name="ops")(ops)
 

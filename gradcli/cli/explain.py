@@ -17,18 +17,32 @@ WIDTH = 80
 
 
 def explain(
-    code: Annotated[str, typer.Argument(help="A code such as shape-mismatch; none lists them all.")] = "",
+    code: Annotated[
+        str, typer.Argument(help="A code such as shape-mismatch, or a verdict such as kink; none lists them all.")
+    ] = "",
 ) -> None:
-    """Explain a code that a message bears, with an example."""
+    """Explain a code that a message bears, or a verdict of a check, with an example."""
+    from gradcli.verify.verdict import Verdict  # not needed to start, and it takes its milliseconds
+
+    known = sorted([*MISTAKES, *Verdict])
     if not code:
-        width = max(map(len, MISTAKES))
-        for known in sorted(MISTAKES):
-            sys.stdout.write(f"{known:<{width}}  {explanation(known).splitlines()[0]}\n")
+        width = max(map(len, known))
+        for each in known:
+            sys.stdout.write(f"{each:<{width}}  {_text(each).splitlines()[0]}\n")
         return
     word = code.strip().removeprefix("error[").removesuffix("]").lower()
-    if word not in MISTAKES:
-        raise GradError(command.unknown_code(code, sorted(MISTAKES)))
-    sys.stdout.write(f"{word}\n\n{_filled(explanation(word))}\n")
+    if word not in known:
+        raise GradError(command.unknown_code(code, known))
+    sys.stdout.write(f"{word}\n\n{_filled(_text(word))}\n")
+
+
+def _text(word: str) -> str:
+    if word in MISTAKES:
+        return explanation(word)
+    from gradcli.verify.explanations import verdict_explanation
+    from gradcli.verify.verdict import Verdict
+
+    return verdict_explanation(Verdict(word))
 
 
 def _filled(text: str) -> str:

@@ -8,8 +8,8 @@ text is laid out before Rich sees it, so a long table, written as one string, lo
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import zip_longest
 from operator import le
@@ -45,25 +45,31 @@ _VISIBLE[ord("\t")] = "    "
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's title and how its cells stand; only `wrap` allows breaking their lines at spaces."""
+    """A column's title and how its cells stand; only `wrap` allows breaking their lines at spaces.
+
+    `styles` are for cells that say one of these words, besides the style of the whole column.
+    """
 
     title: str
     align: Literal["left", "right"] = "left"
     wrap: bool = False
     style: str = ""
+    styles: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A titled table; a row whose first cells are empty continues the row above it.
 
-    Cells are plain text, of several lines if need be. The remark stands beside the title.
+    Cells are plain text, of several lines if need be. The remark stands beside the title; `below` has
+    sentences that stand below a row (by its place, from 0), across all columns.
     """
 
     title: str
     columns: tuple[Column, ...]
     rows: Sequence[tuple[str, ...]]
     remark: str = ""
+    below: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
 
 def print_table(console: Console, table: Table, *, light_after: int = 200) -> None:
@@ -74,13 +80,46 @@ def print_table(console: Console, table: Table, *, light_after: int = 200) -> No
         raise ValueError(f"every row of table {table.title!r} needs {len(columns)} cells")
     _print_title(console, _visible(table.title), _visible(table.remark))
     widths = _fitted_widths(columns, rows, console.width)
-    if widths is None:
-        _print_lines(console, _record_lines(columns, rows, console.width))
-    elif len(rows) > light_after:
+    if widths is not None and len(rows) > light_after:
         _print_lines(console, ((line, "dim") for line in _joined(_header_cells(columns, widths), widths)))
-        _print_lines(console, ((line, "") for line in _row_lines(columns, widths, rows)))
-    elif columns:
-        console.print(_indented(console, _rich_table(columns, widths, rows)), soft_wrap=True)
+    header = True
+    for part, sentences in _parts(rows, table.below):
+        if widths is None:
+            if not header:
+                console.print()
+            _print_lines(console, _record_lines(columns, part, console.width))
+        elif len(rows) > light_after:
+            _print_lines(console, ((line, "") for line in _row_lines(columns, widths, part)))
+        elif columns:
+            console.print(_indented(console, _rich_table(columns, widths, part, header)), soft_wrap=True)
+        header = False
+        _print_lines(console, ((line, "") for text in sentences for line in filled(text, console.width, INDENT * 2)))
+
+
+def fits(table: Table, width: int) -> bool:
+    """Whether the columns can stand next to each other with no cell wrapped, though perhaps a title."""
+    cells = [_widest_line([row[at] for row in table.rows]) for at in range(len(table.columns))]
+    titles = [_widest_piece([column.title]) for column in table.columns]
+    return len(INDENT) + sum(map(max, cells, titles)) + len(GAP) * (len(titles) - 1) <= width
+
+
+def _parts(rows: Sequence[_Row], below: Mapping[int, Sequence[str]]) -> Iterator[tuple[Sequence[_Row], Sequence[str]]]:
+    """The rows in parts, each with the sentences below its last row."""
+    start = 0
+    for place in sorted(below):
+        yield rows[start : place + 1], below[place]
+        start = place + 1
+    if start < len(rows) or not below:
+        yield rows[start:], ()
+
+
+def filled(text: str, width: int, indent: str = "") -> Iterator[str]:
+    """One paragraph of running text within the width, from its second line on a little further in."""
+    first, *others = _wrapped(_visible(" ".join(text.split())), max(1, width - len(indent)))
+    yield indent + first
+    indent += INDENT
+    if others:
+        yield from (indent + line for line in _wrapped(" ".join(others), max(1, width - len(indent))))
 
 
 def _print_title(console: Console, title: str, remark: str) -> None:
@@ -222,14 +261,19 @@ def _row_lines(columns: Sequence[Column], widths: Sequence[int], rows: Iterable[
                 yield template.format(*parts).rstrip(" ")
 
 
-def _rich_table(columns: Sequence[Column], widths: Sequence[int], rows: Iterable[_Row]) -> rich.table.Table:
-    grid = rich.table.Table(box=None, padding=(0, len(GAP), 0, 0), pad_edge=False, header_style="dim")
+def _rich_table(
+    columns: Sequence[Column], widths: Sequence[int], rows: Iterable[_Row], header: bool
+) -> rich.table.Table:
+    grid = rich.table.Table(
+        box=None, padding=(0, len(GAP), 0, 0), pad_edge=False, header_style="dim", show_header=header
+    )
     aligns = [column.align for column in columns]
-    for column, width, header in zip(columns, widths, _header_cells(columns, widths), strict=True):
-        title = Text("\n".join(header))
+    for column, width, lines in zip(columns, widths, _header_cells(columns, widths), strict=True):
+        title = Text("\n".join(lines))
         grid.add_column(title, style=column.style, width=width, no_wrap=True, overflow="ignore")
     for row in rows:
-        grid.add_row(*(Text("\n".join(lines)) for lines in map(_laid_out, row, widths, aligns)))
+        cells = zip(columns, row, map(_laid_out, row, widths, aligns), strict=True)
+        grid.add_row(*(Text("\n".join(lines), column.styles.get(cell, "")) for column, cell, lines in cells))
     return grid
 
 

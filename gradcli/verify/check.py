@@ -20,11 +20,15 @@ import numpy as np
 
 from gradcli.graph import INPUT, Node
 from gradcli.report import Report
-from gradcli.verify.exact import Exact, cost
+from gradcli.verify.differences import Differences, central_differences
+from gradcli.verify.directions import random_directions
+from gradcli.verify.exact import Exact, ancestors, cost
 from gradcli.verify.hull import nearest_mean
 from gradcli.verify.probe import EXPONENTS, Kind, Probe, probe
 from gradcli.verify.reasons import Diagnosis
-from gradcli.verify.verdict import Check, Entry, GradientCheck, Index, Numeric, Symbolic, Verdict, worst
+from gradcli.verify.rules import wrong_rules
+from gradcli.verify.symbolic import read_symbolically
+from gradcli.verify.verdict import Check, Entry, GradientCheck, Index, Numeric, RuleCheck, Symbolic, Verdict, worst
 
 DIGITS = tuple(EXPONENTS)
 PRECISION = {"float64": 53, "float32": 24, "float16": 11}
@@ -39,8 +43,14 @@ ROUNDS = 12
 SINGLES = 60
 """So many entries are looked at one by one; if more are in doubt, the rest stays unresolved."""
 SECONDS = 30.0
-COST = 3e-6
+COST = 2e-6
 """Seconds an operation on numbers of 130 digits takes, about."""
+EVALUATIONS = 14
+"""So many forward passes the judgement of a graph takes in which everything is right."""
+RULES_COST = 20_000
+"""Up to so many operations, every operator's rule is looked at alone as well."""
+DIFFERENCES = 4_000
+"""Up to so many entries, each has a difference in float64 of its own."""
 
 
 @dataclass(slots=True)
@@ -55,6 +65,8 @@ class _Place:
     verdict: Verdict | None = None
     probe: Probe | None = None
     allowed: bool | None = None
+    slope: float | None = None
+    """What a difference in float64 says, where nothing better is known."""
     reason: str = ""
     found: Diagnosis = field(default_factory=Diagnosis)
 
@@ -96,6 +108,7 @@ class _Checker:
         self.progress = progress or (lambda done, all: None)
         self.names = _names(report, everything)
         self.notes: list[str] = []
+        self.floats: dict[str, Numeric] = {}
         self.singles = 0
         self._exacts: dict[int, Exact] = {}
         self._noises: dict[int, Any] = {}
@@ -107,16 +120,22 @@ class _Checker:
         places = {name: self._places(name) for name in self.names}
         everywhere = [p for of_name in places.values() for p in of_name]
         self.total = len(everywhere)
-        try:
+        self.rules: tuple[RuleCheck, ...] = ()
+        self.symbolic = read_symbolically(self.report, self.names, time_limit=min(2.0, self.seconds / 4))
+        if cost(ancestors(self.report.output_node)) * COST * EVALUATIONS > self.seconds:
+            self.notes.append(
+                f"too large for {DIGITS[0]} digits in {self.seconds:g} s: judged by differences in float64"
+            )
+            self._judge_large(places)
+        else:
             self._judge(everywhere)
-        except _TooLarge as error:
-            self.notes.append(str(error))
+        self._judge_sympy(places)
         for p in everywhere:
             if p.verdict is None:
                 p.verdict = Verdict.UNRESOLVED
                 p.reason = p.reason or "there was no time to settle it"
         found = {name: self._gradient(name, of_name) for name, of_name in places.items()}
-        return Check(worst(g.verdict for g in found.values()), found, (), tuple(self.notes))
+        return Check(worst(g.verdict for g in found.values()), found, self.rules, tuple(self.notes))
 
     def _places(self, name: str) -> list[_Place]:
         node = self.report.by_name[name]
@@ -126,9 +145,6 @@ class _Checker:
         return [_Place(node, index, float(value[index])) for index in np.ndindex(*node.shape)]
 
     def _judge(self, places: list[_Place]) -> None:
-        needed = cost(self._needed()) * COST
-        if needed > self.seconds / 8:
-            raise _TooLarge(f"too large to be checked at {DIGITS[0]} digits in {self.seconds:g} seconds")
         exact = self._exact(DIGITS[0])
         m = exact.arithmetic
         if not m.context.isfinite(exact.result):
@@ -141,13 +157,14 @@ class _Checker:
             rule = rules.get(p.node.number)
             p.rule = m.of(0) if rule is None else m.of(rule[p.index] if p.index else rule)
         self._judge_groups(places)
+        self.rules = wrong_rules(exact) if self._rules_wanted(places) else ()
         self._judge_kinks([p for p in places if p.verdict is Verdict.KINK])
         self._judge_floats([p for p in places if p.verdict is Verdict.AGREE])
 
-    def _needed(self) -> list[Node]:
-        from gradcli.verify.exact import ancestors
-
-        return ancestors(self.report.output_node)
+    def _rules_wanted(self, places: list[_Place]) -> bool:
+        """Whether each rule is looked at alone: where it costs little, or a gradient is wrong."""
+        wrong = any(p.verdict is Verdict.DISAGREE for p in places)
+        return wrong or cost(self._exact(DIGITS[0]).nodes) < RULES_COST
 
     def _exact(self, digits: int) -> Exact:
         if digits not in self._exacts:
@@ -405,7 +422,7 @@ class _Checker:
     def _coarsest(self, node: Node) -> str:
         """The lowest precision on the way from a node to the output."""
         moved = self._exact(DIGITS[0]).downstream([node.number])
-        dtypes = {n.dtype for n in self._needed() if n.number in moved}
+        dtypes = {n.dtype for n in self._exact(DIGITS[0]).nodes if n.number in moved}
         return next((d for d in ("float16", "float32") if d in dtypes), "float64")
 
     def _judge_floats(self, places: list[_Place]) -> None:
@@ -434,6 +451,21 @@ class _Checker:
                 p.verdict = Verdict.DISAGREE
                 p.reason = "the sweep's rules give another gradient than this one"
 
+    def _judge_sympy(self, places: dict[str, list[_Place]]) -> None:
+        """Two readings of one formula must not differ; if they ever do, neither is believed."""
+        for name, of_name in places.items():
+            said = self.symbolic[name].value if name in self.symbolic else None
+            if said is None:
+                continue
+            values = np.asarray(said, dtype=float)
+            for p in of_name:
+                if p.rule is None or p.verdict not in (Verdict.AGREE, Verdict.INACCURATE):
+                    continue
+                right = self._exact(DIGITS[0]).arithmetic.floats(p.rule)
+                if np.isfinite(values[p.index]) and abs(values[p.index] - right) > 1e-9 * abs(right) + 1e-290:
+                    p.verdict = Verdict.UNRESOLVED
+                    p.reason = f"SymPy says {values[p.index]:.6g}, and differences say {right:.6g}"
+
     def _own(self, p: _Place) -> bool:
         """Whether the value judged is what the sweep itself computed."""
         if p.node.name not in self.given:
@@ -450,6 +482,50 @@ class _Checker:
         return rounding_noise(
             self._exact(DIGITS[0]), self._coarsest(self.report.traced.graph.nodes[numbers_[0]]), numbers_
         )
+
+    # Large graphs -----------------------------------------------------------------------------------------
+
+    def _judge_large(self, places: dict[str, list[_Place]]) -> None:
+        """By differences in float64: along random directions, then entry by entry as far as time goes."""
+        for name, of_name in places.items():
+            if time.monotonic() > self.until:
+                return
+            value = np.array([p.value for p in of_name])
+            along = random_directions(self.report, name, value, self.random)
+            for p in of_name:
+                p.verdict = Verdict.UNRESOLVED if along.settled is None else Verdict.AGREE
+                p.reason = along.reason
+            chosen = self.random.permutation(len(of_name))[:DIFFERENCES]
+            found = central_differences(self.report, name, np.sort(chosen))
+            slope, bound = np.full(len(of_name), np.nan), np.full(len(of_name), np.nan)
+            slope[found.positions] = np.where(found.usable, found.slope, np.nan)
+            bound[found.positions] = np.where(found.usable, found.bound, np.nan)
+            shape = self.report.by_name[name].shape
+            method = f"differences in float64 of {len(chosen)} of {len(of_name)} entries"
+            self.floats[name] = Numeric(slope.reshape(shape)[()], bound.reshape(shape)[()], method=method)
+            if along.settled is False:
+                self._convict_large(of_name, found)
+            self.progress(sum(p.verdict is not None for p in of_name), self.total)
+
+    def _convict_large(self, places: list[_Place], found: Differences) -> None:
+        """The entries that are off where a direction is: those that their own differences clearly refute."""
+        off = np.abs(np.array([places[k].value for k in found.positions]) - found.slope)
+        with np.errstate(all="ignore"):
+            wrong = found.usable & (off > 100 * found.bound) & (off > 1e-5 * np.abs(found.slope))
+        for k, refuted, slope in zip(found.positions, wrong, found.slope, strict=True):
+            if refuted:
+                places[k].verdict = Verdict.DISAGREE
+                places[k].slope = float(slope)
+                places[k].reason = "the sweep's rules do not give this derivative"
+            else:
+                places[k].verdict, places[k].reason = (
+                    Verdict.UNRESOLVED,
+                    "the gradient it is part of is wrong somewhere",
+                )
+        if not wrong.any():
+            worst_place = places[int(np.argmax(np.where(found.usable, off, 0)))] if len(found.positions) else places[0]
+            worst_place.verdict = Verdict.DISAGREE
+            worst_place.reason = "along random directions the function does not move as this gradient says"
 
     # What is told -----------------------------------------------------------------------------------------
 
@@ -469,7 +545,7 @@ class _Checker:
             told,
             tuple(e for e in entries if e.verdict is not Verdict.AGREE)[:400],
             {v: n for v, n in counts.items() if n},
-            Symbolic(),
+            self.symbolic.get(name, Symbolic(abstains="not read")),
             self._numeric(node, places),
         )
 
@@ -482,7 +558,9 @@ class _Checker:
 
     def _entry(self, p: _Place) -> Entry:
         assert p.verdict is not None
-        floats = self._exact(DIGITS[0]).arithmetic.floats if p.rule is not None else float
+        if p.rule is None:
+            return Entry(p.index, p.value, p.verdict, p.slope, reason=p.reason)
+        floats = self._exact(DIGITS[0]).arithmetic.floats
         left = right = None
         if p.verdict is Verdict.KINK and p.probe is not None:
             left, right = (floats(s.slope) if s.kind is Kind.SLOPE else None for s in (p.probe.left, p.probe.right))
@@ -497,10 +575,22 @@ class _Checker:
         )
 
     def _numeric(self, node: Node, places: list[_Place]) -> Numeric:
-        """The slopes that differences found (those that hold for a whole group stand for its entries)."""
+        """The slopes that differences found: those at many digits where there are any, else those of floats.
+
+        An entry that only a group's difference acquitted is told with the group's accuracy.
+        """
         value, bound = np.full(node.shape, np.nan), np.full(node.shape, np.nan)
         left, right = np.full(node.shape, np.nan), np.full(node.shape, np.nan)
         kinks = False
+        if node.name in self.floats:
+            return self.floats[node.name]
+        if len(places) <= DIFFERENCES and any(p.probe is None for p in places):
+            found = central_differences(self.report, node.name)
+            usable = np.zeros(node.shape, bool)
+            usable.reshape(-1)[found.positions] = found.usable
+            value.reshape(-1)[found.positions] = np.where(found.usable, found.slope, np.nan)
+            bound.reshape(-1)[found.positions] = np.where(found.usable, found.bound, np.nan)
+            left, right = value.copy(), value.copy()
         for p in places:
             if p.rule is None:
                 continue
@@ -511,19 +601,17 @@ class _Checker:
                     value[p.index], bound[p.index] = floats(p.probe.slope), floats(p.probe.error)
                 else:
                     kinks = True
+                    value[p.index] = bound[p.index] = np.nan
             elif p.probe is not None:
+                value[p.index] = bound[p.index] = np.nan
                 for side, kept in ((p.probe.left, left), (p.probe.right, right)):
                     kept[p.index] = floats(side.slope) if side.kind is Kind.SLOPE else np.nan
                 kinks = kinks or p.verdict is Verdict.KINK
-            elif p.verdict in (Verdict.AGREE, Verdict.INACCURATE, Verdict.DISAGREE):
+            elif p.verdict in (Verdict.AGREE, Verdict.INACCURATE, Verdict.DISAGREE) and np.isnan(value[p.index]):
                 value[p.index] = left[p.index] = right[p.index] = floats(p.rule)
                 bound[p.index] = RULE * abs(floats(p.rule))
         method = f"differences at {DIGITS[0]} digits"
         return Numeric(value[()], bound[()], left[()] if kinks else None, right[()] if kinks else None, method)
-
-
-class _TooLarge(Exception):
-    """A graph that takes too long at many digits."""
 
 
 def _names(report: Report, everything: bool) -> list[str]:

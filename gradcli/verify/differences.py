@@ -111,7 +111,8 @@ def differences(
     if reason or not len(chosen):
         return _nothing(node.name, chosen, reason)
     try:
-        return _Probe(many, base, seed).differences(chosen)
+        with np.errstate(all="ignore"):
+            return _Probe(many, base, seed).differences(chosen)
     except FAULTS as error:
         return _nothing(node.name, chosen, f"an operation has no value beside the point: {error}")
 

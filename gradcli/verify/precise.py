@@ -10,7 +10,6 @@ is all there is: a root of a negative number is NaN.
 
 from __future__ import annotations
 
-import operator as python
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -646,40 +645,3 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.linalg.matrix_power: _matrix_power,
 }
 """Functions of NumPy that are more than a loop over entries and would ask for floats."""
-
-
-class Functions:
-    """The words of an operator's SymPy form, on numbers: `s.exp(x)`, `s.Piecewise((a, c), (b, True))`."""
-
-    def __init__(self, arithmetic: Arithmetic) -> None:
-        self.arithmetic = arithmetic
-
-    def __getattr__(self, name: str) -> Any:
-        m = self.arithmetic
-        numpy_name = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2"}.get(name, name)
-        numpy_name = {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "ceiling": "ceil"}.get(
-            numpy_name, numpy_name
-        )
-        known = _ENTRYWISE.get(numpy_name) or _WORDS.get(name)
-        if known is not None:
-            return lambda *xs: known(m, *[m.of(x) for x in xs]) if name != "Piecewise" else known(m, *xs)
-        if name in ("pi", "E"):
-            return m.of(+getattr(m.context, {"E": "e"}.get(name, name)))
-        raise AttributeError(name)
-
-
-_WORDS: dict[str, Callable[..., Any]] = {
-    "Abs": lambda m, x: abs(x),
-    "Max": lambda m, *xs: max(xs),
-    "Min": lambda m, *xs: min(xs),
-    "Rational": lambda m, a, b=1: m.divide(a, b),
-    "Integer": lambda m, a: a,
-    "Float": lambda m, a: a,
-    "erf": lambda m, x: m.context.erf(x),
-    "erfc": lambda m, x: m.context.erfc(x),
-    "Piecewise": lambda m, *pieces: next(m.of(v) for v, holds in pieces if holds),
-    "Mod": _floor_mod,
-    "Heaviside": lambda m, x, at=0: m.of(at) if x == 0 else m.of(x > 0),
-}
-
-compare = {"<": python.lt, "<=": python.le, ">": python.gt, ">=": python.ge}

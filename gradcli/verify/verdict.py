@@ -142,3 +142,15 @@ class Check:
     def entries(self) -> int:
         """How many entries were checked."""
         return sum(sum(g.counts.values()) for g in self.gradients.values())
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether something is neither right nor wrong: `inaccurate`, `undefined` or `unresolved`."""
+        between = (Verdict.INACCURATE, Verdict.UNDEFINED, Verdict.UNRESOLVED)
+        return any(g.counts.get(v) or g.verdict is v for g in self.gradients.values() for v in between)
+
+    @property
+    def counts(self) -> dict[Verdict, int]:
+        """How many entries have each verdict, from the best to the worst; none that no entry has."""
+        total = {v: sum(g.counts.get(v, 0) for g in self.gradients.values()) for v in Verdict}
+        return {v: count for v, count in total.items() if count}

@@ -1,0 +1,130 @@
+"""What the commands do with their files: derive each of them, print faults, write one JSON document for all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from gradcli.cli.options import LARGEST, Format, Precision
+from gradcli.cli.streams import ascii_only, console
+from gradcli.problems import GradError, Problem, Source, command
+
+if TYPE_CHECKING:
+    from gradcli.report import Report
+
+Outcome: TypeAlias = "Report | tuple[Problem, ...]"
+"""What became of a file: its derivation, or its faults."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is to be derived from every file: the options of a command as they were given."""
+
+    of: str = ""
+    wrt: str = ""
+    upstream: Sequence[str] = ()
+    dtype: Precision = Precision.FLOAT64
+    max_elements: int = LARGEST
+
+    @cached_property
+    def seeds(self) -> dict[str, Any]:
+        """The upstream gradients by node.  Raises GradError where an `--upstream` is no `NAME=VALUE`."""
+        seeds = {}
+        for text in self.upstream:
+            name, sign, value = text.partition("=")
+            if not sign or not name.strip() or not value.strip():
+                way_out = "as in `--upstream c=dc` or `--upstream c=[[1,2],[3,4]]`"
+                raise GradError(command.bad_option("--upstream", "NAME=NODE or NAME=NUMBERS", text, way_out))
+            seeds[name.strip()] = value.strip()
+        return seeds
+
+    def derived(self, file: str) -> Outcome:
+        """The derivation of one file, or its faults."""
+        from gradcli.api import derive
+
+        try:
+            return derive(
+                _source(file),
+                of=self.of.strip() or None,
+                wrt=[name.strip() for name in self.wrt.split(",") if name.strip()],
+                upstream=self.seeds,
+                dtype=self.dtype.value,
+                max_elements=self.max_elements,
+            )
+        except GradError as error:
+            return error.problems
+
+
+def go_through(
+    files: Sequence[str],
+    request: Request,
+    command_name: str,
+    format: Format,
+    *,
+    table: Callable[[Report], None],
+    document: Callable[[Report], dict[str, Any]],
+) -> bool:
+    """Derives every file and shows it: with `table`, one after the other, or as one document of `document`s.
+
+    Returns whether a file is at fault; one that is does not stop the others.
+    """
+    failed = False
+    if format is Format.JSON:
+        documents = []
+        for file in files:
+            outcome = request.derived(file)
+            if isinstance(outcome, tuple):
+                from gradcli.render.json import failure_json
+
+                failed = True
+                documents.append(failure_json(command_name, file, outcome))
+            else:
+                documents.append(document(outcome))
+        print_json(command_name, documents)
+        return failed
+    _ = request.seeds  # an option that is wrong is told of once, not for every file
+    for place, file in enumerate(files):
+        outcome = request.derived(file)
+        if isinstance(outcome, tuple):
+            failed = True
+            print_faults(outcome, first=place == 0)
+            continue
+        if place:
+            console().print()
+        table(outcome)
+    return failed
+
+
+def print_faults(faults: tuple[Problem, ...], *, first: bool) -> None:
+    """Prints the faults of a file on standard error, below what has been printed before."""
+    from gradcli.render.problems import print_problems
+
+    sys.stdout.flush()
+    if not first:
+        console(sys.stderr).print()
+    print_problems(console(sys.stderr), faults, ascii_only=ascii_only(sys.stderr))
+
+
+def print_failures(command_name: str, files: Sequence[str], problems: tuple[Problem, ...]) -> None:
+    """Prints the document of a command that could not begin, whatever its files are."""
+    from gradcli.render.json import failure_json
+
+    print_json(command_name, [failure_json(command_name, file, problems) for file in files])
+
+
+def print_json(command_name: str, documents: Sequence[dict[str, Any]]) -> None:
+    """Prints one document: that of the only file, or all of them under `files`."""
+    from gradcli.render.json import document
+
+    whole = documents[0] if len(documents) == 1 else {"schema": 1, "command": command_name, "files": list(documents)}
+    sys.stdout.write(document(whole) + "\n")
+
+
+def _source(file: str) -> Source:
+    from gradcli.sources import read_source
+
+    return read_source(Path(file), standard_input=sys.stdin.buffer if file == "-" else None)

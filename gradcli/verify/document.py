@@ -1,0 +1,93 @@
+"""The JSON of a check: its keys are a promise to other programs.
+
+Numbers are written as in a report: in full, tensors as nested lists, `nan` and the infinities as strings.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gradcli.report import Report
+from gradcli.report.document import json_number
+from gradcli.verify.verdict import Check, Entry, GradientCheck, RuleCheck
+
+
+def check_document(report: Report, check: Check) -> dict[str, Any]:
+    """What `gradcli check` says of a file, without the claims that may stand in it."""
+    return {
+        "schema": 1,
+        "command": "check",
+        "file": report.file,
+        "output": report.output,
+        "gradients": {
+            g.name: {"value": json_number(g.value), "shape": list(g.shape)} for g in check.gradients.values()
+        },
+        "check": check_json(check),
+        "notes": list(report.notes),
+    }
+
+
+def check_json(check: Check) -> dict[str, Any]:
+    """A check as plain Python: what stands at `check` in the documents of `derive` and `check`."""
+    return {
+        "verdict": check.verdict.value,
+        "wrong": check.wrong,
+        "entries": check.entries,
+        "counts": {verdict.value: count for verdict, count in check.counts.items()},
+        "gradients": {name: _gradient_json(g) for name, g in check.gradients.items()},
+        "rules": [_rule_json(rule) for rule in check.rules],
+        "notes": list(check.notes),
+    }
+
+
+def _gradient_json(g: GradientCheck) -> dict[str, Any]:
+    return {
+        "verdict": g.verdict.value,
+        "wrong": g.wrong,
+        "sympy": {
+            "formula": g.symbolic.formula,
+            "value": _number(g.symbolic.value),
+            "method": g.symbolic.method,
+            "abstains": g.symbolic.abstains,
+        },
+        "numeric": {
+            "value": _number(g.numeric.value),
+            "error_bound": _number(g.numeric.error_bound),
+            "left": _number(g.numeric.left),
+            "right": _number(g.numeric.right),
+            "method": g.numeric.method,
+        },
+        "counts": {verdict.value: count for verdict, count in g.counts.items() if count},
+        "worst": _entry_json(g.worst),
+        "entries": [_entry_json(entry) for entry in g.entries],
+    }
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    return {
+        "index": [int(i) for i in entry.index],
+        "verdict": entry.verdict.value,
+        "value": _number(entry.value),
+        "reference": _number(entry.reference),
+        "left": _number(entry.left),
+        "right": _number(entry.right),
+        "allowed": entry.allowed,
+        "node": entry.node,
+        "reason": entry.reason,
+        "way_out": entry.way_out,
+    }
+
+
+def _rule_json(rule: RuleCheck) -> dict[str, Any]:
+    return {
+        "node": rule.node,
+        "operation": rule.operation,
+        "slot": rule.slot,
+        "operand": rule.operand,
+        "verdict": rule.verdict.value,
+        "reason": rule.reason,
+    }
+
+
+def _number(value: Any) -> Any:
+    return None if value is None else json_number(value)

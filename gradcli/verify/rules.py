@@ -1,0 +1,87 @@
+"""Every operator's rule alone, at its inputs in the file: which of them are wrong.
+
+A rule's contribution, for a random upstream gradient, is compared with the slope of the operation itself at many
+digits.  All rules can be right while the composition is wrong (two kinks that meet), and the other way round (two
+slips that cancel); so this is looked at beside the composition, never instead of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcli.differentiate import contribution
+from gradcli.graph import Node
+from gradcli.graph.dtypes import FLOATS
+from gradcli.verify.exact import Exact
+from gradcli.verify.verdict import RuleCheck, Verdict
+
+RULE = 1e-12
+"""By how much a rule may be off: some hold numbers such as 0.044715 in 53 bits."""
+APART = 1e-9
+"""One-sided slopes that differ by more are those of a kink, where a rule may choose."""
+
+
+def wrong_rules(exact: Exact) -> tuple[RuleCheck, ...]:
+    """The rules that are not the slope of their operation at these inputs."""
+    found = []
+    rng = np.random.default_rng(3)
+    known: set[Any] = set()
+    for node in exact.report.order_nodes:
+        if not node.operands:
+            continue
+        for slot, operand in node.op.passing(node.operands):
+            if operand.number not in exact.base:
+                continue
+            key = (node.op, slot, node.operands, str(node.settings))
+            if key not in known and (reason := _fault(exact, node, slot, rng)):
+                known.add(key)
+                written = exact.report.operation(node)
+                found.append(RuleCheck(node.name, written, slot, operand.name, Verdict.DISAGREE, reason))
+    return tuple(found)
+
+
+def _fault(exact: Exact, node: Node, slot: int, rng: np.random.Generator) -> str:
+    """What is wrong with the rule of one operand; "" if nothing is, or if the operation has no slope here."""
+    m = exact.arithmetic
+    operand = node.operands[slot]
+    operands = [exact.base[o.number] for o in node.operands]
+    here = exact.base[node.number]
+    if operand.dtype not in FLOATS or not np.all(np.isfinite(here)) or not np.all(np.isfinite(operands[slot])):
+        return ""
+    upstream = m.array(rng.uniform(0.5, 1.5, node.shape)[()])
+    along = m.array(rng.uniform(0.5, 1.5, operand.shape)[()])
+    try:
+        with np.errstate(all="ignore"):
+            sent = m.seen(contribution(node, slot, upstream, here, operands))
+    except Exception as error:  # a rule that someone wrote may do anything
+        return f"the rule fails: {error}"
+    if np.shape(sent) != operand.shape:
+        return f"the contribution has shape {np.shape(sent)}, not {operand.shape}"
+    slopes = []
+    with np.errstate(all="ignore"):
+        for step in (m.power(10, -40), -m.power(10, -40), m.power(10, -50)):
+            moved = [*operands[:slot], m.seen(operands[slot] + step * along), *operands[slot + 1 :]]
+            try:
+                there = node.op.forward(*moved, **node.settings)
+            except (ArithmeticError, ValueError):
+                return ""
+            slopes.append(m.of(np.sum(upstream * (there - here))) / step)
+    if not all(map(m.context.isfinite, slopes)):
+        return ""
+    right, left, nearer = slopes
+    size = max(abs(right), abs(left))
+    if max(abs(right - left), abs(right - nearer)) > APART * size:
+        return ""
+    told = m.of(np.sum(sent * along))
+    heard = m.of(np.sum(np.abs(sent * along)))
+    if abs(told - right) <= RULE * max(size, heard) + m.power(10, -30):
+        return ""
+    if size == 0 and heard == 0:
+        return ""
+    return f"along a random direction the rule says {_short(m, told)}, the operation itself {_short(m, right)}"
+
+
+def _short(m: Any, number: Any) -> str:
+    return f"{m.floats(number):.6g}"
