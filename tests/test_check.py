@@ -7,8 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.examples import DIFFERENTIABLE, Derived, Example, accepted, derived
+from support.mutations import MUTATIONS, spoiled_rules
 
 import gradcli
+from gradcli.graph.op import size_of
+from gradcli.problems import Source
+from gradcli.report import Report
+from gradcli.trace import Traced
 from gradcli.verify.check import check
 from gradcli.verify.verdict import Verdict
 
@@ -59,3 +67,108 @@ def _spoiled(right: Any) -> Iterator[Any]:
                 wrong = right.copy()
                 wrong[at] *= factor
                 yield wrong
+
+
+# Mutations: every rule is spoiled in every way that applies ------------------------------------------------
+
+
+def report_of(d: Derived) -> Report:
+    """The report of a graph of one operation."""
+    d.node.name = "y"
+    names = {n.name: n for n in (*d.inputs, d.seed, d.node)}
+    traced = Traced(Source("operation", ""), d.graph, names, d.node)
+    return Report(traced, d.node, d.values, d.swept, tuple(d.swept.order), d.values[d.seed.number])
+
+
+def small(name: str) -> Example:
+    """An example of few entries, of more than one if there is such a one."""
+    examples = [e for e in accepted(DIFFERENTIABLE[name]) if sum(map(size_of, e.operands)) <= 40]
+    rich = [e for e in examples if all(size_of(o) > 1 for o in e.operands)] or examples
+    return rich[len(rich) // 2] if rich else accepted(DIFFERENTIABLE[name])[0]
+
+
+def _slightly(rule: Any) -> Any:
+    return lambda g, y, *xs, **settings: 1.0001 * rule(g, y, *xs, **settings)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_every_spoiled_rule_disagrees(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    op = DIFFERENTIABLE[name]
+    example = small(name)
+    right = derived(example)
+    found = check(report_of(right))
+    assert not found.wrong, found
+    assert found.verdict in (Verdict.AGREE, Verdict.INACCURATE), found
+    for mutation in (*MUTATIONS, _slightly):
+        for spoiled in spoiled_rules(op, mutation):
+            with monkeypatch.context() as patch:
+                patch.setattr(op, "vjp", spoiled)
+                try:
+                    wrong = derived(example)
+                except Exception:  # operands that change places may not even fit
+                    continue
+                if any(_differ(wrong.gradient(n), right.gradient(n)) for n in right.inputs):
+                    assert check(report_of(wrong)).wrong, mutation
+
+
+def _differ(a: Any, b: Any) -> bool:
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    return a.shape != b.shape or bool(np.any(np.abs(a - b) > 1e-6 * np.abs(b).max(initial=0)))
+
+
+# Any program at any scale ---------------------------------------------------------------------------------
+
+ENTRYWISE = ["sin", "tanh", "sigmoid", "exp", "relu", "abs", "softplus", "sqrt", "log1p", "square", "atan", "erf"]
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> str:
+    """A file of a few lines over inputs of any size from 1e-12 to 1e12."""
+    rows, columns = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    number = st.builds(
+        lambda digits, exponent, sign: sign * digits * 10.0**exponent,
+        st.floats(1, 9.99),
+        st.integers(-12, 11),
+        st.sampled_from([1, -1]),
+    )
+    lines = [f"s = {draw(number)!r}"]
+    for name, shape in (("X", (rows, columns)), ("W", (columns, rows)), ("b", (rows,))):
+        values = np.array([draw(number) for _ in range(int(np.prod(shape)))]).reshape(shape)
+        lines.append(f"{name} = {values.tolist()!r}")
+    tensors = [("X", "rc"), ("W", "cr"), ("b", "r")]
+    for k in range(draw(st.integers(1, 5))):
+        kind = draw(st.sampled_from(["entrywise", "entrywise", "product", "scale", "sum", "softmax"]))
+        name, shape = draw(st.sampled_from(tensors))
+        if kind == "entrywise":
+            lines.append(f"t{k} = {draw(st.sampled_from(ENTRYWISE))}({name})")
+        elif kind == "product" and len(shape) == 2:
+            other = next(n for n, s in tensors if s == shape[::-1])
+            lines.append(f"t{k} = {name} @ {other}")
+            shape = shape[0] * 2
+        elif kind == "sum" and len(shape) == 2:
+            lines.append(f"t{k} = sum({name}, axis=1)")
+            shape = shape[0]
+        elif kind == "softmax":
+            lines.append(f"t{k} = softmax({name})")
+        else:
+            lines.append(f"t{k} = {name} * s")
+        tensors.append((f"t{k}", shape))
+        if any(s == shape[::-1] for _, s in tensors) is False:
+            tensors.pop()
+    last = [n for n, _ in tensors][-1]
+    lines.append(f"L = sum({last} * {last}) + sum(X) * s")
+    return "\n".join(lines) + "\n"
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(programs())
+def test_right_gradients_never_disagree(text: str) -> None:
+    found = check(gradcli.derive(text))
+    assert found.verdict is not Verdict.DISAGREE, (text, found)
+    assert not found.rules, (text, found.rules)
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(programs(), st.sampled_from(["float32", "float16"]))
+def test_low_precision_is_no_error(text: str, dtype: str) -> None:
+    assert check(gradcli.derive(text, dtype=dtype)).verdict is not Verdict.DISAGREE, text

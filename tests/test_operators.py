@@ -3,7 +3,7 @@
 The tables run over all blocks, also those that only rules use; see `support.examples` for how examples are drawn.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
@@ -27,6 +27,7 @@ from support.examples import (
     slope_of,
     with_free,
 )
+from support.mutations import MUTATIONS, spoiled_rules
 
 import gradcli.differentiate
 from gradcli.api import read_graph
@@ -285,38 +286,6 @@ def _check_second(example: Example, slot: int) -> None:
 # Mutations: the checks above must notice a wrong rule ------------------------------------------------
 
 
-def _off_by_a_percent(rule: Any) -> Any:
-    return lambda g, y, *xs, **settings: 1.01 * rule(g, y, *xs, **settings)
-
-
-def _wrong_sign(rule: Any) -> Any:
-    return lambda g, y, *xs, **settings: -1.0 * rule(g, y, *xs, **settings)
-
-
-def _transposed(rule: Any) -> Any:
-    def transposed(*arguments: Any, **settings: Any) -> Any:
-        c = rule(*arguments, **settings)
-        square = len(shape_of(c)) == 2 and shape_of(c)[0] == shape_of(c)[1]
-        return np.ascontiguousarray(c.T) if square else c
-
-    return transposed
-
-
-def _swapped(rule: Any) -> Any:
-    return lambda g, y, *xs, **settings: rule(g, y, *xs[::-1], **settings)
-
-
-def _upstream_forgotten(rule: Any) -> Any:
-    return lambda g, y, *xs, **settings: rule(g * 0 + 1.0, y, *xs, **settings)
-
-
-def _square_of_upstream(rule: Any) -> Any:
-    return lambda g, y, *xs, **settings: rule(g * g, y, *xs, **settings)
-
-
-MUTATIONS = [_off_by_a_percent, _wrong_sign, _transposed, _swapped, _upstream_forgotten, _square_of_upstream]
-
-
 def gradients_of(example: Example) -> list[Any]:
     d = derived(example)
     return [np.asarray(d.gradient(n)) for n in d.inputs]
@@ -339,19 +308,10 @@ def test_wrong_rules_are_noticed(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     examples = accepted(op)[::3]
     right = [gradients_of(e) for e in examples]
     for mutation in MUTATIONS:
-        for spoiled in _spoiled(op, mutation):
+        for spoiled in spoiled_rules(op, mutation):
             with monkeypatch.context() as patch:
                 patch.setattr(op, "vjp", spoiled)
                 notices(examples, right)
-
-
-def _spoiled(op: Op, mutation: Any) -> Iterator[Any]:
-    if callable(op.vjp):
-        yield mutation(op.vjp)
-    else:
-        for slot, rule in enumerate(op.vjp or ()):
-            if rule is not None:
-                yield (*op.vjp[:slot], mutation(rule), *op.vjp[slot + 1 :])
 
 
 @pytest.mark.parametrize("name", [n for n, op in DIFFERENTIABLE.items() if op.broadcasts])

@@ -458,11 +458,12 @@ class _Checker:
             if said is None:
                 continue
             values = np.asarray(said, dtype=float)
+            nothing = 1e-30 * np.abs(values[np.isfinite(values)]).max(initial=1e-270)
             for p in of_name:
                 if p.rule is None or p.verdict not in (Verdict.AGREE, Verdict.INACCURATE):
                     continue
                 right = self._exact(DIGITS[0]).arithmetic.floats(p.rule)
-                if np.isfinite(values[p.index]) and abs(values[p.index] - right) > 1e-9 * abs(right) + 1e-290:
+                if np.isfinite(values[p.index]) and abs(values[p.index] - right) > 1e-9 * abs(right) + nothing:
                     p.verdict = Verdict.UNRESOLVED
                     p.reason = f"SymPy says {values[p.index]:.6g}, and differences say {right:.6g}"
 
