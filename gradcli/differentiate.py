@@ -62,8 +62,8 @@ def sweep(order: list[Node], values: Values, seed: Any, *, plain: bool = True) -
     run = _scalar_sweep if scalars else _general_sweep
     with np.errstate(all="ignore"):
         sent = run(order, values, gradients, reached, plain)
+        nan = any(map(ne, gradients, gradients)) if scalars else any(map(_has_nan, gradients))
     found = Sweep(order, gradients, sent, reached)
-    nan = any(map(ne, gradients, gradients)) if scalars else any(map(_has_nan, gradients))
     return _of_the_chosen(found, values, seed, plain) if nan else found
 
 
@@ -71,24 +71,32 @@ def _general_sweep(
     order: list[Node], values: Values, gradients: list[Any], reached: bytearray, plain: bool
 ) -> list[Sequence[Any]]:
     sent: list[Sequence[Any]] = []
+    sums = bytearray(len(gradients))  # marks the gradients that are arrays of the sweep's own, to be added to in place
     for node in order:
-        if not node.operands:
+        operands, vjp = node.operands, node.op.vjp
+        if vjp is None:
             sent.append(())
             continue
         g = gradients[node.number]
         y = values[node.number]
-        arguments = [values[o.number] for o in node.operands]
+        arguments = [values[o.number] for o in operands]
         contributions = []
-        for slot, operand in node.op.passing(node.operands):
+        for slot, operand in enumerate(operands):
             number = operand.number
-            if not reached[number]:
+            if not reached[number] or not operand.differentiable or (type(vjp) is tuple and vjp[slot] is None):
                 continue
             c = contribution(node, slot, g, y, arguments)
             if not plain:
                 c = np.asarray(c, dtype=operand.dtype)[()]
             contributions.append(c)
             so_far = gradients[number]
-            gradients[number] = c if so_far is None else so_far + c
+            if so_far is None:
+                gradients[number] = c
+            elif sums[number] and type(c) is np.ndarray and c.dtype == so_far.dtype:
+                so_far += c
+            else:
+                gradients[number] = so_far = so_far + c
+                sums[number] = type(so_far) is np.ndarray
         sent.append(contributions)
     return sent
 
@@ -151,6 +159,10 @@ def _scalar_contributions(
 
 
 def _has_nan(value: Any) -> bool:
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        flat = value.ravel(order="K")
+        square = flat.dot(flat)  # NaN if, and only if, an entry is: one quick pass, and no array of truth values
+        return bool(square != square)
     if isinstance(value, float):
         return value != value
     array = isinstance(value, (np.ndarray, np.floating)) and value.dtype.kind == "f"
@@ -196,16 +208,21 @@ def contribution(node: Node, slot: int, g: Any, y: Any, arguments: Sequence[Any]
     """
     if unchosen is not None and unchosen.all():
         return np.zeros(node.operands[slot].shape) if node.operands[slot].shape else 0.0
+    op = node.op
     try:
-        c = node.op.contribute(slot, g, y, arguments, node.settings)
+        c = op.contribute(slot, g, y, arguments, node.data or {})
     except (ArithmeticError, ValueError):
         if not isinstance(g, (float, np.ndarray)):
             raise
-        c = _careful(node.op, slot, g, y, arguments, node.settings)
-    if unchosen is not None and node.op.shape in (same, broadcast):
+        c = _careful(op, slot, g, y, arguments, node.settings)
+    if unchosen is not None and op.shape in (same, broadcast):
         c = np.where(unchosen, 0.0, c)[()]
     shape = node.operands[slot].shape
-    if (shape or node.shape or type(c) is not float) and shape_of(c) != shape:
+    if type(c) is np.ndarray:
+        fits = c.shape == shape
+    else:
+        fits = (type(c) is float and not shape and not node.shape) or shape_of(c) == shape
+    if not fits:
         # a matrix product's contribution has axes of its own, so only what is too narrow is stretched
         c = unbroadcast(c if len(shape_of(c)) >= len(node.shape) else stretch(c, node.shape), shape)
     return c

@@ -17,6 +17,22 @@ from gradcli.graph.dtypes import floating
 Values = list[Any]
 """Values by node number."""
 
+LARGE_BLOCK = 31 << 20
+"""Just below the largest block that glibc will ever keep for itself."""
+
+
+def _keep_freed_memory() -> None:
+    """Makes the C library keep what is freed for the next pass, instead of giving it back to the system.
+
+    Getting arrays of some megabytes from the system again and again, page by page, takes as long as the arithmetic on
+    them.  glibc learns by what is freed: from one large block (never touched, so it costs nothing) that large blocks
+    come and go here.
+    """
+    np.empty(LARGE_BLOCK, np.uint8)
+
+
+_keep_freed_memory()
+
 
 class CannotEvaluate(Exception):
     """An operation has no value at these inputs: the node, and NumPy's or the operator's reason."""
@@ -44,10 +60,11 @@ def evaluate_nodes(nodes: Iterable[Node], values: Values, *, plain: bool) -> Val
             if op is INPUT or op is CONSTANT:
                 append(node.data if plain or op is CONSTANT else _typed(node.data, node.dtype))
                 continue
+            scalar = op.scalar
             operands = [values[o.number] for o in node.operands]
-            if plain and op.scalar is not None and node.shape == ():
+            if plain and scalar is not None and not node.shape:
                 try:
-                    append(op.scalar(*operands))
+                    append(scalar(*operands))
                     continue
                 except (ArithmeticError, ValueError):
                     pass  # NumPy knows the answer: inf or nan
@@ -74,11 +91,12 @@ def value_of(node: Node) -> Any:
 
 def _general(node: Node, operands: Sequence[Any], plain: bool) -> Any:
     if node.op.dtype is floating:  # NumPy's exp of a mask would have the three digits of float16
-        operands = [
-            np.asarray(v, float)[()] if o.dtype == "bool" else v for v, o in zip(operands, node.operands, strict=True)
-        ]
+        for operand in node.operands:
+            if operand.dtype == "bool":
+                operands = _unmasked(node, operands)
+                break
     try:
-        value = node.op.forward(*operands, **node.settings)
+        value = node.op.forward(*operands, **node.data or {})
     except (ArithmeticError, ValueError, IndexError, TypeError) as error:
         raise CannotEvaluate(node, str(error)) from None
     except MemoryError:
@@ -86,6 +104,11 @@ def _general(node: Node, operands: Sequence[Any], plain: bool) -> Any:
     if not plain:
         return _typed(value, node.dtype)
     return value if node.shape else _python(value)
+
+
+def _unmasked(node: Node, operands: Sequence[Any]) -> list[Any]:
+    """The operands with masks as numbers."""
+    return [np.asarray(v, float)[()] if o.dtype == "bool" else v for v, o in zip(operands, node.operands, strict=True)]
 
 
 def _python(value: Any) -> Any:

@@ -37,6 +37,12 @@ EDGES: dict[str, tuple[str, Any, dict[str, Any]]] = {
     "det of one entry": ("A=[[0.0]]\nL=det(A)", 0, {"A": [[1]]}),
     "det without entries": ("A=zeros(0,0)\nx=2\nL=det(A)*x", 2, {"x": 1}),
     "logdet of a negative one": ("A=[[0.0,1],[1,0]]\nL=logdet(A)", NAN, {"A": [[0, 1], [1, 0]]}),
+    "slogdet": (
+        "A=[[0.0,2],[2,0]]\ns, l = np.linalg.slogdet(A)\nL=s*l",
+        -np.log(4),
+        {"A": [[0, -0.5], [-0.5, 0]]},
+    ),
+    "slogdet, one result": ("A=[[0.0,2],[2,0]]\nL=torch.linalg.slogdet(A)[1]", np.log(4), {"A": [[0, 0.5], [0.5, 0]]}),
     "logabsdet": ("A=[[0.0,2],[2,0]]\nL=logabsdet(A)", np.log(4), {"A": [[0, 0.5], [0.5, 0]]}),
     "logdet of a singular one": ("A=[[1.0,2],[2,4]]\nL=logdet(A)", -INF, {"A": [[NAN] * 2] * 2}),
     "logdet of a tiny one": ("A=1e-200*eye(2)\nL=logdet(A)", -400 * np.log(10), {}),

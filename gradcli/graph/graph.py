@@ -21,24 +21,23 @@ class Graph:
 
     def add(self, op: Op, operands: tuple[Node, ...], settings: dict[str, Any] | None, line: int) -> Node:
         """Adds the node for an operation: never merged, folded or reordered.  Raises ShapeError."""
-        for operand in operands:
-            if operand.shape or settings:
-                shape = op.shape(*[o.shape for o in operands], **(settings or {}))
-                dtype = result_dtype(op, operands, settings)
-                flows = dtype in FLOATS and bool(op.passing(operands))
-                break
-        else:  # scalars, by the million: what depends on dtypes alone was worked out when they were first met
-            if len(operands) == 2:
-                a, b = operands
-                key: tuple[Any, ...] = (op, a.dtype, b.dtype, a.differentiable, b.differentiable)
-            else:
-                key = (op, *[o.dtype for o in operands], *[o.differentiable for o in operands])
-            known = self._scalars.get(key)
-            if known is None:
-                shape = op.shape(*[()] * len(operands))
-                dtype = result_dtype(op, operands, settings)
-                known = self._scalars[key] = (shape, dtype, dtype in FLOATS and bool(op.passing(operands)))
-            shape, dtype, flows = known
+        key: tuple[Any, ...] | None = None  # of scalars, what their dtypes decide is worked out once
+        if settings:
+            pass
+        elif len(operands) == 2:
+            a, b = operands
+            if not a.shape and not b.shape:
+                key = (op, a.dtype, b.dtype, a.differentiable, b.differentiable)
+        elif not any(o.shape for o in operands):
+            key = (op, *[o.dtype for o in operands], *[o.differentiable for o in operands])
+        known = self._scalars.get(key) if key is not None else None
+        if known is None:
+            shape = op.shape(*[o.shape for o in operands], **(settings or {}))
+            dtype = result_dtype(op, operands, settings)
+            known = (shape, dtype, dtype in FLOATS and bool(op.passing(operands)))
+            if key is not None:
+                self._scalars[key] = known
+        shape, dtype, flows = known
         nodes = self.nodes
         node = Node(op, operands, settings, shape, dtype, len(nodes), flows, "", line)
         nodes.append(node)

@@ -151,12 +151,10 @@ class Op:
 
     def contribute(self, slot: int, g: Value, y: Value, operands: Sequence[Value], settings: Mapping[str, Any]) -> Any:
         """What the rule of one operand makes of the upstream gradient."""
-        if callable(self.vjp):  # of a list of operands, which may be long: not spread over a call
-            return self.vjp(g, y, operands, slot=slot, **settings)
-        assert self.vjp is not None
-        rule = self.vjp[slot]
-        assert rule is not None
-        return rule(g, y, *operands, **settings)
+        vjp = self.vjp
+        if type(vjp) is not tuple:  # of a list of operands, which may be long: not spread over a call
+            return vjp(g, y, operands, slot=slot, **settings)  # type: ignore[operator, misc]  # it is one that passes
+        return vjp[slot](g, y, *operands, **settings)  # type: ignore[misc]  # the same
 
     def passes(self, slot: int) -> bool:
         """Whether any gradient flows back to the operand in this slot."""
@@ -224,9 +222,12 @@ def operators() -> Iterable[Op]:
 
 def shape_of(value: Value) -> Shape:
     """The shape of a node or a value; of a list, by its first entries."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return shape  # type: ignore[no-any-return]
     if isinstance(value, (list, tuple)):
         return (len(value), *(shape_of(value[0]) if value else ()))
-    return tuple(getattr(value, "shape", ()))
+    return ()
 
 
 def size_of(value: Value) -> int:

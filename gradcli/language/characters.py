@@ -46,6 +46,8 @@ _TRAILER = re.compile(rf"\.[^\W\d{_RAISED}](?:[^\W{_RAISED}]|[{COMBINING}])*|(?=
 _BLANKS = re.compile(r"[ \t]*")
 _BRACKET = re.compile(r"[()\[\]{}]")
 _CONTROL = re.compile("[\f\v\x1c-\x1f]")
+_NEW_PAGE = re.compile(r"[ \t\f]*\f")
+"""What stands before a line's last form feed: Python begins to count the indentation after it."""
 _NEEDS_WORK = re.compile(rf"\^|{_CONTROL.pattern}")
 
 
@@ -105,6 +107,7 @@ class _Normaliser:
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
         self.code: dict[int, tuple[tuple[int, int], ...]] = {}
+        self.pages: dict[int, Edit] = {}
 
     def run(self) -> tuple[str, ColumnMap]:
         self._replace_one_for_one()
@@ -112,6 +115,8 @@ class _Normaliser:
         for index, code in self.code.items():
             line = self.lines[index]
             edits = [edit for start, end in code for edit in self._edits(line, start, end)]
+            if index in self.pages:
+                edits.append(self.pages[index])
             edits.sort()  # the bracket that a root closes comes later in the line than the root's operand begins
             if edits:
                 self.lines[index] = _apply(line, edits)
@@ -130,6 +135,9 @@ class _Normaliser:
             if usual:
                 continue
             self.code[index] = parts.code
+            page = _NEW_PAGE.match(line)
+            if page is not None and parts.code and parts.code[0][0] == 0:
+                self.pages[index] = Edit(0, page.end(), "")
             if line.isascii() and not _CONTROL.search(line):
                 continue
             characters = list(line)

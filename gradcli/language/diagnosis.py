@@ -13,12 +13,9 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 from gradcli.language.lexis import MAX_NESTING
-from gradcli.language.places import Text
+from gradcli.language.places import PARSE_ERRORS, Text
 from gradcli.language.tokens import Token, tokenize
 from gradcli.problems import Problem, Span, syntax
-
-PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
-"""Everything that `ast.parse` may throw at text."""
 
 _PARTNERS = {")": "(", "]": "[", "}": "{"}
 _AUGMENTED = ("=", "+=", "-=", "*=", "/=", "//=", "**=", "@=")

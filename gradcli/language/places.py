@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from gradcli.language.characters import ColumnMap
 from gradcli.problems import Source, Span
 
+PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError)
+"""Everything that `ast.parse` may throw at text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Text:

@@ -13,10 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from gradcli.language.characters import normalise, with_plain_line_ends
-from gradcli.language.diagnosis import PARSE_ERRORS, diagnose, wrong_target
-from gradcli.language.places import Text
+from gradcli.language.places import PARSE_ERRORS, Text
 from gradcli.language.splitting import is_boundary, is_compound, logical_line_end, statement_ranges
-from gradcli.language.tokens import tokenize
 from gradcli.problems import Problem, Source, Span
 
 PART_LINES = 200
@@ -115,13 +113,13 @@ class Program:
             return trees, []
         if text[0] in " \t" and isinstance(trees, IndentationError):
             return self._indented(first, end, trees)
-        return [], self._faults(first, end) or [diagnose(self.text, first, end, trees)]
+        return [], self._faults(first, end) or [_diagnosed(self.text, first, end, trees)]
 
     def _indented(self, first: int, end: int, error: IndentationError) -> tuple[list[ast.stmt], list[Problem]]:
         """The same for lines that are indented for no reason: they are told off, and understood."""
         lines = self.text.lines
         faults = self._faults(first, end)
-        told = diagnose(self.text, first, first + 1, error)
+        told = _diagnosed(self.text, first, first + 1, error)
         problems = [told, *(fault for fault in faults if fault != told)]
         trees = _parse("\n".join(lines[first:end]), indented=True)
         if isinstance(trees, list):
@@ -142,7 +140,7 @@ class Program:
                 break
             trees = _trees_of_line(lines, start, past)
             if isinstance(trees, Exception):
-                problems.append(diagnose(self.text, start, past, trees))
+                problems.append(_diagnosed(self.text, start, past, trees))
         return problems
 
 
@@ -212,8 +210,18 @@ def _trees_of_line(lines: list[str], first: int, past: int) -> list[ast.stmt] | 
     return result
 
 
+def _diagnosed(text: Text, first: int, end: int, error: BaseException) -> Problem:
+    """What is wrong with `lines[first:end]`."""
+    from gradcli.language.diagnosis import diagnose  # not at the start: a file without a fault needs none of it
+
+    return diagnose(text, first, end, error)
+
+
 def _claim(text: str) -> list[ast.stmt] | None:
     """The claim `a == b` that `a = b` was meant as; None if it was not."""
+    from gradcli.language.diagnosis import wrong_target
+    from gradcli.language.tokens import tokenize
+
     wrong = wrong_target(text, tokenize(text))
     if wrong is None or text[wrong[2]] != "=":
         return None

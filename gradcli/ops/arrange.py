@@ -78,7 +78,7 @@ transpose: Op = operator(
     spellings=("permute",),
     settings={"axes": Setting(_axes_or_none, None, gathers=True)},
     shape=lambda x, axes=None: tuple(x[a] for a in _order(axes, len(x))),
-    forward=lambda x, axes=None: np.transpose(x, _order(axes, np.ndim(x))),
+    forward=lambda x, axes=None: np.transpose(x, None if axes is None else _order(axes, np.ndim(x))),
     vjp=(
         lambda g, y, x, axes=None: transpose(
             g, axes=None if axes is None else tuple(map(int, np.argsort(_order(axes, len(shape_of(x))))))

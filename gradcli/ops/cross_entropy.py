@@ -83,17 +83,23 @@ def _loss_of_logs(
     classes = logs.shape[-1]
     labels = whole_labels(target, classes, ignore_index)
     kept = labels != ignore_index
-    right = np.where(kept, labels, 0)[..., None]
-    weights = np.ones(classes, logs.dtype) if weight is None else np.asanyarray(weight)
-    losses = -np.take_along_axis(logs, right, axis=-1)[..., 0] * weights[right[..., 0]]
+    all_kept = bool(kept.all())
+    right = labels if all_kept else np.where(kept, labels, 0)
+    rows = logs.reshape(-1, classes) if classes else logs
+    losses = -rows[np.arange(right.size), right.ravel()].reshape(right.shape)
+    weights = None if weight is None else np.asanyarray(weight)
+    if weights is not None:
+        losses = losses * weights[right]
     if label_smoothing:
-        spread = -np.sum(_product(weights, logs), axis=-1)
+        spread = -np.sum(logs if weights is None else _product(weights, logs), axis=-1)
         losses = (1 - label_smoothing) * losses + label_smoothing / classes * spread
-    losses = np.where(kept, losses, np.zeros((), losses.dtype))
-    if reduction != "mean" or (weight is None and kept.all()):
+    if not all_kept:
+        losses = np.where(kept, losses, np.zeros((), losses.dtype))
+    if reduction != "mean" or (weights is None and all_kept):
         return reduced(losses, reduction)
+    counted = np.ones((), logs.dtype) if weights is None else weights[right]
     with np.errstate(invalid="ignore"):  # the mean of no loss at all is nan
-        return np.sum(losses) / np.sum(np.where(kept, weights[right[..., 0]], np.zeros((), weights.dtype)))
+        return np.sum(losses) / np.sum(np.where(kept, counted, np.zeros((), counted.dtype)))
 
 
 def _loss_of_labels(

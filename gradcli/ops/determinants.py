@@ -154,6 +154,17 @@ _LOGARITHM: dict[str, Any] = {
     **_DETERMINANT,
 }
 
+sign_of_det = operator(
+    "sign_of_det",
+    "a",
+    shape=_of_square,
+    forward=in_dtype(lambda a: np.linalg.slogdet(a)[0]),
+    vjp=(None,),
+    kink="it jumps where the determinant is 0",
+    **_DETERMINANT,
+    doc="The sign of the determinant, the first result of `slogdet`; no gradient.",
+)
+
 logdet = operator(
     "logdet",
     forward=in_dtype(_log_det),
@@ -166,4 +177,15 @@ logabsdet = operator(
     forward=in_dtype(lambda a: np.linalg.slogdet(a)[1]),
     doc="The logarithm of the determinant's absolute value, the second result of `slogdet`; slope inv(A).T.",
     **_LOGARITHM,
+)
+
+operator(
+    "slogdet",
+    "a",
+    shape=_of_square,
+    expands=lambda a, **settings: [(sign_of_det, settings), (logabsdet, settings)],
+    forward=lambda a: tuple(np.linalg.slogdet(a)),
+    vjp=None,
+    **_DETERMINANT,
+    doc="The sign of the determinant, and the logarithm of its absolute value.",
 )

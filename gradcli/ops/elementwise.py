@@ -133,13 +133,13 @@ tanh: Op = operator(
 
 
 def _tanh_slope(y: Any, x: Any) -> Any:
-    e = np.exp(-2 * np.abs(x))
-    return 4 * e / np.square(1 + e)
+    s = 1 / np.cosh(x)
+    return s * s
 
 
 def _tanh_slope_scalar(y: float, x: float) -> float:
-    e = math.exp(-2 * abs(x))
-    return 4 * e / ((1 + e) * (1 + e))
+    s = 1 / math.cosh(x)
+    return s * s
 
 
 tanh_slope: Op = operator(

@@ -158,12 +158,16 @@ def _unflat(g: Any, x: Any) -> Any:
     return g if shape_of(g) == shape_of(x) else reshape(g, shape=shape_of(x))
 
 
+def _outer(a: Any, b: Any) -> Any:
+    return np.multiply(np.reshape(a, (-1, 1)), np.reshape(b, -1))
+
+
 outer = operator(
     "outer",
     "a b",
     spellings=("ger",),
     shape=lambda a, b: (_length(a), _length(b)),
-    forward=np.outer,
+    forward=_outer,
     vjp=(
         lambda g, y, a, b: _unflat(matmul(g, _flat(b)), a),
         lambda g, y, a, b: _unflat(matmul(swap_last(g), _flat(a)), b),

@@ -17,19 +17,20 @@ from gradcli.ops.shapes import LAST_AXIS, along, shape_words, whole
 
 def _shifted(x: Any, axis: int) -> Any:
     """x less its largest entry (which changes no softmax), so that nothing overflows."""
-    top = np.max(x, axis=axis, keepdims=True, initial=-np.inf)
-    return x - np.where(np.isfinite(top), top, 0)
+    top = np.maximum.reduce(x, axis=axis, keepdims=True, initial=-np.inf)
+    finite = np.isfinite(top)
+    return x - (top if finite.all() else np.where(finite, top, 0))
 
 
 def _softmax(x: Any, axis: int = -1) -> Any:
     e = np.exp(_shifted(x, axis))
-    return e / np.sum(e, axis=axis, keepdims=True)
+    return e / np.add.reduce(e, axis=axis, keepdims=True)
 
 
 def logs_of_softmax(x: Any, axis: int = -1) -> Any:
     """The logarithm of softmax, as numbers."""
     s = _shifted(x, axis)
-    return s - np.log(np.sum(np.exp(s), axis=axis, keepdims=True))
+    return s - np.log(np.add.reduce(np.exp(s), axis=axis, keepdims=True))
 
 
 def sum_along(x: Any, axis: int) -> Any:
@@ -63,6 +64,8 @@ log_softmax = operator(
 def whole_labels(labels: Any, classes: int, ignored: int | None = None) -> Any:
     """Labels as indices; IndexError for one that names no class and is not the one to be ignored."""
     found = np.asanyarray(labels).astype(np.intp)
+    if not (found.view(np.uintp) >= classes).any():  # a negative label is a large number without its sign
+        return found
     wrong = (found < 0) | (found >= classes)
     if ignored is not None:
         wrong &= found != ignored

@@ -121,8 +121,9 @@ class _Page:
         text = source_lines[number - 1].removesuffix("\r") if 0 < number <= len(source_lines) else ""
         if any(span.column > len(text) for span in spans):
             text += " "  # something is missing here, and this is the place for its caret
-        pieces = _pieces(text, self.ascii_only)
-        edges = [0, *accumulate(map(cell_len, pieces))]
+        plain = text.isascii() and text.isprintable()  # a cell a character: lines may be very long
+        pieces = list(text) if plain else _pieces(text, self.ascii_only)
+        edges = list(range(len(text) + 1)) if plain else [0, *accumulate(map(cell_len, pieces))]
         marks: list[_Mark] = []
         for label, span in zip(labels, spans, strict=True):
             goes_on = span.end_line > number

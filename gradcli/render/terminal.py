@@ -318,13 +318,14 @@ class _Printer:
             Column("value", "right" if self.report.scalar else "left", wrap=not self.report.scalar),
         )
         cells: list[tuple[str, ...]] = []
+        formulas = self.report.formulas(rows[place].name for place in shown)
         previous = -1
         for place in shown:
             if place != previous + 1:
                 cells.append(self.gap(len(columns), left_out, len(columns) - 2))
             previous = place
             g = rows[place]
-            formula = self.report.formula(g.name) if g.path else "0: no path leads to it"
+            formula = formulas[g.name] if g.path else "0: no path leads to it"
             shape = () if self.report.scalar else (shape_text(g.shape),)
             cells.append((self.of(g.name), *shape, formula, self.cell(g.value)))
         return Table("Gradients as formulas", _unbroken(columns, cells, len(columns) - 1), cells)

@@ -26,7 +26,10 @@ def report_json(report: Report) -> dict[str, Any]:
         "nodes": [_node_json(report.node_row(n)) for n in report.shown],
         "order": report.order,
         "steps": [_step_json(s) for s in report.steps()],
-        "gradients": {g.name: _gradient_json(g, report.formula(g.name)) for g in report.gradients.values()},
+        "gradients": {
+            name: _gradient_json(report.gradients[name], formula)
+            for name, formula in report.formulas(report.gradients).items()
+        },
         "check": None,
         "notes": list(report.notes),
         "problems": [],

@@ -142,17 +142,16 @@ class Report:
     def consumers(self, numbers: Iterable[int]) -> dict[int, list[int]]:
         """For each of these nodes, the steps (from 0) of those that send it contributions, in order; one an edge."""
         found: dict[int, list[int]] = {number: [] for number in numbers}
+        reached = self.sweep.reached
+        watched = {number for number in found if number < len(reached) and reached[number]}
         for step, node in enumerate(self.order_nodes):
-            for slot, operand in enumerate(node.operands):
-                steps = found.get(operand.number)
-                if steps is not None and self.sweep.reached[operand.number] and node.op.passes(slot):
-                    steps.append(step)
+            for operand in node.operands:
+                if operand.number in watched:  # seldom, as a rule: a few nodes are asked for, and millions gone through
+                    for slot in self.sweep.slots(node):
+                        if node.operands[slot].number in found:
+                            found[node.operands[slot].number].append(step)
+                    break
         return found
-
-    @cached_property
-    def _consumers_of_named(self) -> dict[int, list[int]]:
-        """The consumers of all nodes whose gradients are shown, found in one walk."""
-        return self.consumers([self.by_name[name].number for name in self.gradients])
 
     def visits(self, wanted: Iterable[int]) -> Iterator[Visit]:
         """These steps of the order, counted from 0."""
@@ -189,11 +188,11 @@ class Report:
         chosen = range(len(order)) if wanted is None else sorted(set(wanted))
         watched = {order[k].operands[s].number for k in chosen for s in self.sweep.slots(order[k])}
         picked = set(chosen)
-        expected = {number: len(steps) for number, steps in self.consumers(watched).items()}
+        consumers = self.consumers(watched)
+        expected = {number: len(steps) for number, steps in consumers.items()}
         arrived: dict[int, list[Any]] = {number: [] for number in watched}
-        for k, node in enumerate(order):
-            if k not in picked and not any(o.number in arrived for o in node.operands):
-                continue
+        for k in sorted(picked.union(*consumers.values())):
+            node = order[k]
             rows = []
             for slot, value in zip(self.sweep.slots(node), self.sweep.sent[k], strict=True):
                 number = node.operands[slot].number
@@ -311,11 +310,21 @@ class Report:
 
         Where that would be too long to read, the gradients of named nodes stand for themselves: `outer(dL/dz1, x)`.
         """
-        node = self.by_name[name]
-        if node.number not in self.place:
-            return "0"
+        return self.formulas([name])[name]
+
+    def formulas(self, names: Iterable[str]) -> dict[str, str]:
+        """The gradients of some nodes as closed formulas, by name; of a large graph in one walk through it."""
+        nodes = [self.by_name[name] for name in names]
+        consumers: dict[int, list[int]] = {}
         if len(self.order_nodes) > ADJOINT_NODES:
-            return self._one_step(node)
+            consumers = self.consumers(n.number for n in nodes)
+        return {n.name: self._formula(n, consumers) for n in nodes}
+
+    def _formula(self, node: Node, consumers: dict[int, list[int]]) -> str:
+        if node.number >= len(self.sweep.reached) or not self.sweep.reached[node.number]:
+            return "0"
+        if consumers:
+            return self._one_step(node, consumers[node.number])
         adjoint = self._adjoint[node.number]
         closed = formula(adjoint, lambda n: self.file_names.get(n.number, ""), FORMULA_OPERATIONS)
         if closed is not None and len(closed) <= FORMULA_LENGTH:
@@ -328,13 +337,12 @@ class Report:
             return gradient if earlier < step else self.file_names.get(n.number, "")
 
         stepwise = formula(adjoint, named, FORMULA_OPERATIONS)
-        return stepwise or self._one_step(node)
+        return stepwise or self._one_step(node, self.consumers([node.number])[node.number])
 
-    def _one_step(self, node: Node) -> str:
-        """The gradient over those of the node's consumers."""
+    def _one_step(self, node: Node, steps: Sequence[int]) -> str:
+        """The gradient over those of the node's consumers, which are visited at these steps."""
         if node is self.output_node:
             return "1"
-        steps = self._consumers_of_named[node.number]
         if len(steps) > FEW_CONSUMERS:
             return f"the sum of {len(steps)} contributions"
         total: Any = None

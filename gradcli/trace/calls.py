@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from functools import lru_cache
 from typing import Any
 
 from gradcli.graph import Op
@@ -27,6 +28,11 @@ def read_call(reader: Expressions, node: ast.Call) -> Any:
     """The value of a call."""
     function = node.func
     if isinstance(function, ast.Name):
+        if len(node.args) == 1 and not node.keywords and function.id not in reader.names:
+            op = _function_of_one(function.id)
+            if op is not None:
+                operand = reader.operand(reader.value(node.args[0]), node.args[0])
+                return reader.apply(op, (operand,), None, node, node.args)
         return _by_name(reader, node, function.id, function)
     if isinstance(function, ast.Attribute):
         base = reader.value(function.value)
@@ -111,6 +117,13 @@ def _takes_one_operand(op: Op) -> bool:
     return (
         len(op.operands) == 1 and not op.settings and not op.variadic and op.choose is op.expands is op.composes is None
     )
+
+
+@lru_cache(maxsize=1024)
+def _function_of_one(name: str) -> Op | None:
+    """What a bare name means if a call of it takes one operand and nothing else, as `tanh(x)` does."""
+    op = REGISTRY.get(name)
+    return op if op is not None and _takes_one_operand(op) else None
 
 
 def _first_plain(name: str, op: Op | None) -> int | None:

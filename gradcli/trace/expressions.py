@@ -191,19 +191,20 @@ class Expressions:
         """A value as an operand of an operation."""
         if type(value) is Node:
             if kind == "number":
-                self.whole.pop(value.number, None)
+                if self.whole:
+                    self.whole.pop(value.number, None)
             elif value.number in self.whole:
                 self.plainly.add(value.number)
             return value
         if isinstance(value, (bool, int, float)):
+            literal = type(place) is ast.Constant
+            if literal and (known := self._literals.get((type(value), value))):
+                return known
             value = int(value) if type(value) is Length else value
             if type(value) is int and abs(value) > HUGE:
                 value = float(value)
-            if type(place) is ast.Constant:
-                key = (type(value), value)
-                known = self._literals.get(key)
-                if known is None:
-                    known = self._literals[key] = self.graph.constant(value, repr(value))
+            if literal:
+                known = self._literals[type(value), value] = self.graph.constant(value, repr(value))
                 return known
             text = self.text(place) if isinstance(place, ast.expr) else ""
             if isinstance(place, ast.expr) and not text.isascii():
@@ -383,16 +384,17 @@ class Expressions:
 
     def binary(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
         """`left sign right`: of plain numbers a plain number, else a node."""
-        if type(left) is not Node and type(right) is not Node:
+        a, b = type(left), type(right)
+        if a is not Node and b is not Node:
             left = left.value if type(left) is Input else left
             right = right.value if type(right) is Input else right
             if isinstance(left, (int, float)) and isinstance(right, (int, float)):
                 return self._plain_binary(sign, left, right, place)
             return self._plain_arrays(sign, left, right, place, sides)
         op = INFIX.get(sign)
-        if type(left) is float or type(left) is int:  # a number beside a node, the second common case
+        if a is float or a is int:  # a number beside a node, the second common case
             left = self.operand(left, sides[0])
-        elif type(right) is float or type(right) is int:
+        elif b is float or b is int:
             right = self.operand(right, sides[1])
         if op is not None and op.scalar is not None and _are_plain_scalars(left, right):  # the common case by far
             if self.whole:

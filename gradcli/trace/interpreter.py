@@ -9,6 +9,7 @@ silent and every *independent* fault of a file is reported in one run.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +40,7 @@ class Interpreter(Expressions):
         super().__init__(program, limits)
         self.dtype = dtype
         self.problems: list[Problem] = []
-        self.definitions: dict[str, list[Node]] = {}
+        self.earlier: dict[str, list[Node]] = {}
         self.result = Traced(program.source, self.graph)
 
     def run(self) -> Traced:
@@ -128,14 +129,17 @@ class Interpreter(Expressions):
 
     def bind(self, name: str, value: Any, place: ast.AST) -> None:
         """Gives a name to a value: a new node gets its name, numbers become an input."""
-        if value is Ellipsis:
-            raise GradError(self.no_number(value, place))
-        if isinstance(value, (str, Module, Results)) or value is None or _is_shape(value, place):
-            self.names[name] = value
-            return
+        if type(value) is not Node:
+            if value is Ellipsis:
+                raise GradError(self.no_number(value, place))
+            if isinstance(value, (str, Module, Results)) or value is None or _is_shape(value, place):
+                self.names[name] = value
+                return
         node = self._named_node(name, value, place)
-        self.names[name] = node
-        self.definitions.setdefault(name, []).append(node)
+        defined = self.result.names
+        if name in defined:
+            self.earlier.setdefault(name, []).append(defined[name])
+        self.names[name] = defined[name] = node
 
     def _named_node(self, name: str, value: Any, place: ast.AST) -> Node:
         if type(value) is Node:
@@ -221,18 +225,14 @@ class Interpreter(Expressions):
 
     def _name_nodes(self) -> None:
         """Names every node: `h'1` for an earlier definition of h, v1, v2, … for the inner nodes of a line."""
-        for name, nodes in self.definitions.items():
-            for count, node in enumerate(nodes[:-1], start=1):
+        for name, nodes in self.earlier.items():
+            for count, node in enumerate(nodes, start=1):
                 node.name = f"{name}'{count}"
-            self.result.names[name] = nodes[-1]
-        taken = set(re.findall(r"\bv\d+\b", self.program.source.text))
-        count = 0
+        taken = {found[0] for found in re.finditer(r"\bv\d+\b", self.program.source.text)}
+        free = (name for count in itertools.count(1) if (name := f"v{count}") not in taken)
         for node in self.graph.nodes:
             if not node.name:
-                count += 1
-                while f"v{count}" in taken:
-                    count += 1
-                node.name = f"v{count}"
+                node.name = next(free)
                 self.result.inner.add(node.number)
 
     def _settle_whole_numbers(self) -> None:

@@ -56,12 +56,13 @@ def _binary(self: Expressions, node: ast.BinOp) -> Any:
     while type(spine[-1].left) is ast.BinOp:
         spine.append(spine[-1].left)
     value = self.value(spine[-1].left)
-    for each in reversed(spine):
+    while spine:
+        each = spine.pop()
         right = self.value(each.right)
         if type(right) is int and type(value) is Node and value.ndim > 1 and "⁻" in self.text(each.right):
             value = self.apply(matrix_power, (value,), {"n": right}, each, (each.left,))  # A⁻¹ is an inverse
-            continue
-        value = self.binary(BINARY[type(each.op)], value, right, each, (each.left, each.right))
+        else:
+            value = self.binary(BINARY[type(each.op)], value, right, each, (each.left, each.right))
     return value
 
 

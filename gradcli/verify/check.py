@@ -109,6 +109,8 @@ class _Checker:
         self.names = _names(report, everything)
         self.notes: list[str] = []
         self.floats: dict[str, Numeric] = {}
+        self._moving: set[int] = set()
+        """The nodes that can be moved at many digits."""
         self.singles = 0
         self._exacts: dict[int, Exact] = {}
         self._noises: dict[int, Any] = {}
@@ -140,6 +142,8 @@ class _Checker:
     def _places(self, name: str) -> list[_Place]:
         node = self.report.by_name[name]
         value = np.asarray(self.given[name] if name in self.given else self.report.gradient(name), dtype=float)
+        if value.shape != node.shape and name not in self.given:  # a rule forgot an axis
+            value = np.full(node.shape, np.nan)
         if value.shape != node.shape:
             raise ValueError(f"a gradient of {name} must have shape {node.shape}, not {value.shape}")
         return [_Place(node, index, float(value[index])) for index in np.ndindex(*node.shape)]
@@ -153,10 +157,19 @@ class _Checker:
                 p.verdict, p.found, p.reason = Verdict.UNDEFINED, found, found.reason
             return
         rules = exact.gradients()
+        self._moving = set(exact.base)
+        for p in [p for p in places if p.node.number not in exact.base]:  # no way leads from it to the output
+            p.rule, p.verdict = m.of(0), Verdict.AGREE if p.value == 0 else Verdict.DISAGREE
+            p.reason = "" if p.value == 0 else "the output does not depend on it"
+        places = [p for p in places if p.verdict is None]
         for p in places:
             rule = rules.get(p.node.number)
+            if rule is not None and np.shape(rule) != p.node.shape:
+                p.rule, p.verdict = m.nan, Verdict.DISAGREE
+                p.reason = f"the gradient has shape {np.shape(rule)}, not {p.node.shape}"
+                continue
             p.rule = m.of(0) if rule is None else m.of(rule[p.index] if p.index else rule)
-        self._judge_groups(places)
+        self._judge_groups([p for p in places if p.verdict is None])
         self.rules = wrong_rules(exact) if self._rules_wanted(places) else ()
         self._judge_kinks([p for p in places if p.verdict is Verdict.KINK])
         self._judge_floats([p for p in places if p.verdict is Verdict.AGREE])
@@ -535,7 +548,7 @@ class _Checker:
         entries = [self._entry(p) for p in places]
         chosen = max(range(len(entries)), key=lambda k: _badness(entries[k]), default=None)
         told = entries[chosen] if chosen is not None else Entry((), 0.0, Verdict.AGREE)
-        if chosen is not None and places[chosen].probe is None and places[chosen].rule is not None:
+        if chosen is not None and places[chosen].probe is None and node.number in self._moving:
             told, places[chosen] = self._looked_at(places[chosen])
         counts = {v: sum(e.verdict is v for e in entries) for v in Verdict}
         return GradientCheck(

@@ -147,7 +147,9 @@ _MARK = "benchmark: "
 
 def _environment() -> dict[str, str]:
     paths = [str(ROOT), os.environ.get("PYTHONPATH", "")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed command is not compiled anew on every run
+    return environment
 
 
 def _text(file: Any) -> str:

@@ -143,7 +143,7 @@ def ours(workload: Workload) -> Side:
     from gradcli.differentiate import sweep
     from gradcli.evaluate import evaluate
     from gradcli.graph import REGISTRY, Graph, backward_order
-    from gradcli.ops.probability import cross_entropy_of_labels
+    from gradcli.ops.cross_entropy import cross_entropy_of_labels
 
     graph = Graph()
 
