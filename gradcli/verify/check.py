@@ -24,6 +24,7 @@ from gradcli.verify.differences import Differences, central_differences
 from gradcli.verify.directions import random_directions
 from gradcli.verify.exact import Exact, ancestors, cost
 from gradcli.verify.hull import nearest_mean
+from gradcli.verify.precise import Arithmetic
 from gradcli.verify.probe import EXPONENTS, Kind, Probe, probe
 from gradcli.verify.reasons import Diagnosis
 from gradcli.verify.rules import wrong_rules
@@ -37,6 +38,10 @@ LOOSEST = {"float64": 1e-9, "float32": 2.0**-17, "float16": 2.0**-8}
 """By how much, relative to itself, a gradient of this dtype may be off and still agree."""
 RULE = 1e-12
 """By how much the sweep at 130 digits may be off: rules hold numbers such as 0.044715 in 53 bits."""
+SURE = 1e-9
+"""How well a difference must be known, relative to itself, to judge by it."""
+NOTHING = 1e-20
+"""And relative to the function, where it should be 0."""
 KINKS = 24
 """So many kinks at once are judged together; more are judged one by one."""
 ROUNDS = 12
@@ -260,7 +265,8 @@ class _Checker:
             if not found.smooth:
                 return False
             allowed = m.of(RULE) * sum((abs(p.rule * s) for p, s in zip(group, steps, strict=True)), m.of(0))
-            if abs(found.slope - expected) > allowed + found.error:
+            heard = allowed / RULE * SURE if allowed else NOTHING * max(abs(exact.result), m.one) * reach
+            if found.error > heard or abs(found.slope - expected) > allowed + found.error:
                 return False
         return True
 
@@ -269,6 +275,15 @@ class _Checker:
     ) -> Probe:
         """The slopes of the function as the entries of a group move by t times their steps."""
         m = exact.arithmetic
+        directions = self._directions(m, group, steps)
+
+        def at(t: Any) -> Any:
+            return exact.at({n: d * t for n, d in directions.items()}, moved)
+
+        return probe(at, exact.result, self._noise(m.digits), m.of(m.number(scale)), m)
+
+    def _directions(self, m: Arithmetic, group: Sequence[_Place], steps: Sequence[Any]) -> dict[int, Any]:
+        """By node number, how far each of its entries moves."""
         directions: dict[int, Any] = {}
         for p, step in zip(group, steps, strict=True):
             if not p.index:
@@ -279,12 +294,7 @@ class _Checker:
                 zeros[...] = m.of(0)
                 directions[p.node.number] = zeros
             directions[p.node.number][p.index] = m.of(m.number(step))
-        directions = {n: m.view(d) if isinstance(d, np.ndarray) else d for n, d in directions.items()}
-
-        def at(t: Any) -> Any:
-            return exact.at({n: d * t for n, d in directions.items()}, moved)
-
-        return probe(at, exact.result, self._noise(m.digits), m.of(m.number(scale)), m)
+        return {n: m.view(d) if isinstance(d, np.ndarray) else d for n, d in directions.items()}
 
     # One by one -------------------------------------------------------------------------------------
 
@@ -302,18 +312,42 @@ class _Checker:
             p.verdict = p.verdict or Verdict.UNRESOLVED
             return
         p.probe = first = self._probe(p, DIGITS[0])
-        if not (first.smooth and first.slope != 0 and abs(first.slope) > 1e6 * first.error):
+        if not (first.smooth and first.slope != 0 and self._sure(p, first)):
             for digits in DIGITS[1:]:  # anything but a clear slope must come out again
                 again = self._probe(p, digits)
-                if again.same(first):
+                alike, first = again.same(first), again
+                if alike and self._sure(p, again, loosely=p.rule == 0 or digits == DIGITS[-1]):
                     break
-                first = again
             else:
                 p.verdict = Verdict.UNRESOLVED
                 p.reason = f"steps down to 1e-{EXPONENTS[DIGITS[-1]][-1]} at {DIGITS[-1]} digits tell different things"
                 return
         p.probe = _in(first, m)
         self._conclude(p)
+
+    def _sure(self, p: _Place, found: Probe, *, loosely: bool = False) -> bool:
+        """Whether the slopes, where there are any, are known well enough to judge by."""
+        exact = self._exact(DIGITS[0])
+        m = exact.arithmetic
+        for side in (found.left, found.right):
+            if side.kind is not Kind.SLOPE:
+                continue
+            slope, error = m.of(m.number(side.slope)), m.of(m.number(side.error))
+            size = max(abs(slope), abs(p.rule) if m.context.isfinite(p.rule) else m.of(0))
+            if error > SURE * size and not (loosely and max(size, error) <= NOTHING * self._steepness(p)):
+                return False
+        return True
+
+    def _steepness(self, p: _Place) -> Any:
+        """How much the function changes per unit in the neighbourhood, beside which a slope of 0 is judged."""
+        exact = self._exact(DIGITS[0])
+        m = exact.arithmetic
+        scale = self._scale(p)
+        directions = self._directions(m, [p], [scale])
+        moved = exact.downstream([p.node.number])
+        away = [exact.at({n: d * sign for n, d in directions.items()}, moved) for sign in (1, -1)]
+        finite = [abs(v) for v in (*away, exact.result) if m.context.isfinite(v)]
+        return max(finite, default=m.of(0)) / scale
 
     def _conclude(self, p: _Place) -> None:
         found = p.probe
@@ -322,7 +356,10 @@ class _Checker:
         left, right = found.left, found.right
         if found.smooth:
             off = abs(p.rule - found.slope)
-            if m.context.isfinite(p.rule) and off <= RULE * abs(found.slope) + 4 * found.error:
+            if m.context.isfinite(p.rule) and (
+                off <= RULE * abs(found.slope) + 4 * found.error
+                or max(abs(p.rule), abs(found.slope)) <= NOTHING * self._steepness(p)
+            ):
                 p.verdict = Verdict.AGREE
             elif not m.context.isfinite(p.rule):
                 p.verdict = Verdict.INACCURATE
@@ -580,8 +617,8 @@ class _Checker:
             left, right = (floats(s.slope) if s.kind is Kind.SLOPE else None for s in (p.probe.left, p.probe.right))
         reference = None
         if p.verdict in (Verdict.AGREE, Verdict.INACCURATE):
-            smooth = p.probe is not None and p.probe.smooth
-            reference = floats(p.probe.slope if smooth and p.probe is not None else p.rule)
+            clear = p.probe is not None and p.probe.smooth and p.probe.error <= SURE * abs(p.probe.slope)
+            reference = floats(p.probe.slope if clear and p.probe is not None else p.rule)
         elif p.verdict is Verdict.DISAGREE:
             reference = floats(p.probe.slope if p.probe is not None and p.probe.smooth else p.rule)
         return Entry(

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+AGAIN = 0.5
+"""Seconds after which an alarm rings once more: one that rings inside a callback of the collector goes unheard."""
+
 
 class TimeIsUp(Exception):
     """The time limit was reached."""
@@ -35,7 +38,7 @@ def _alarm(seconds: float) -> Iterator[None]:
             raise TimeIsUp
 
     before = signal.signal(signal.SIGALRM, ring)
-    left, interval = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    left, interval = signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), AGAIN)
     try:
         yield
     finally:

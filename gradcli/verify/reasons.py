@@ -12,6 +12,7 @@ from gradcli.graph import Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.verify.exact import Exact
 from gradcli.verify.probe import Kind
+from gradcli.verify.rules import sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ def hits(exact: Exact, node: Node) -> Iterator[Node]:
 
 def _breaks(m: Any, node: Node, operands: list[Any], slot: int, step: Any) -> bool:
     quotients = []
+    step = step * sizes(m, operands[slot])
     for h in (step, step * m.power(10, -10)):
         for sign in (1, -1):
             shifted = [*operands[:slot], m.seen(operands[slot] + sign * h), *operands[slot + 1 :]]
@@ -105,7 +107,7 @@ def _breaks(m: Any, node: Node, operands: list[Any], slot: int, step: Any) -> bo
                 if np.any(np.not_equal(there, here)):
                     return True
                 continue
-            quotients.append(m.seen((there - here) / (sign * h)))
+            quotients.append(m.seen((there - here) / (sign * np.max(h))))
     if not quotients:
         return False
     right, left, right2, left2 = quotients

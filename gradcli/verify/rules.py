@@ -51,7 +51,7 @@ def _fault(exact: Exact, node: Node, slot: int, rng: np.random.Generator) -> str
     if operand.dtype not in FLOATS or not np.all(np.isfinite(here)) or not np.all(np.isfinite(operands[slot])):
         return ""
     upstream = m.array(rng.uniform(0.5, 1.5, node.shape)[()])
-    along = m.array(rng.uniform(0.5, 1.5, operand.shape)[()])
+    along = m.seen(m.array(rng.uniform(0.5, 1.5, operand.shape)[()]) * sizes(m, operands[slot]))
     try:
         with np.errstate(all="ignore"):
             sent = m.seen(contribution(node, slot, upstream, here, operands))
@@ -76,11 +76,16 @@ def _fault(exact: Exact, node: Node, slot: int, rng: np.random.Generator) -> str
         return ""
     told = m.of(np.sum(sent * along))
     heard = m.of(np.sum(np.abs(sent * along)))
-    if abs(told - right) <= RULE * max(size, heard) + m.power(10, -30):
+    if abs(told - right) <= RULE * max(size, heard) + m.power(10, -30) * m.of(np.sum(np.abs(upstream * here))):
         return ""
     if size == 0 and heard == 0:
         return ""
     return f"along a random direction the rule says {_short(m, told)}, the operation itself {_short(m, right)}"
+
+
+def sizes(m: Any, value: Any) -> Any:
+    """What steps are small beside, entry by entry: the entry's own size, or 1 where it is 0."""
+    return m.entrywise(lambda m, x: abs(x) if x != 0 and m.context.isfinite(x) else m.one, value)
 
 
 def _short(m: Any, number: Any) -> str:
