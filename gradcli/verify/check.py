@@ -671,13 +671,14 @@ def _names(report: Report, everything: bool) -> list[str]:
     return [name for name in report.gradients if report.by_name[name].op is INPUT]
 
 
-def _badness(entry: Entry) -> tuple[bool, int, float]:
-    """How much an entry needs to be told about."""
+def _badness(entry: Entry) -> tuple[bool, int, float, float]:
+    """How much an entry needs to be told about; of those that are right to the last digits, the largest."""
     off = 0.0
     if entry.reference is not None and entry.reference == entry.reference:
         off = abs(entry.value - entry.reference)
-        off = np.inf if off != off else off
-    return entry.allowed is False, entry.verdict.rank, off
+        off = np.inf if off != off else off if off > 1e-12 * abs(entry.reference) else 0.0
+    size = float(f"{abs(entry.value):.9g}") if np.isfinite(entry.value) else 0.0
+    return entry.allowed is False, entry.verdict.rank, off, size
 
 
 def _in(found: Probe, m: Any) -> Probe:
