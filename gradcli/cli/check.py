@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from gradcli.cli.exit_codes import ExitCode
-from gradcli.cli.files import Request, go_through, print_failures
+from gradcli.cli.files import Outcome, Request, go_through, print_failures
 from gradcli.cli.options import (
     LARGEST,
     Digits,
@@ -26,6 +27,7 @@ from gradcli.cli.streams import console
 
 if TYPE_CHECKING:
     from gradcli.report import Report
+    from gradcli.verify.curvature import HessianCheck
     from gradcli.verify.verdict import Check
 
 DIGITS = 6
@@ -57,6 +59,9 @@ def check(
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 for `inaccurate`, `undefined` and `unresolved`, too.")
+    ] = False,
+    hessian: Annotated[
+        bool, typer.Option("--hessian", help="Check second derivatives, too: those of a scalar output by its inputs.")
     ] = False,
     digits: Digits = DIGITS,
     full: Full = False,
@@ -90,21 +95,59 @@ def check(
         failures += found.wrong or (strict and found.doubtful)
         return found
 
+    def curved(report: Report) -> HessianCheck:
+        from gradcli.verify.curvature import check_hessian
+
+        nonlocal failures
+        found = curvatures.pop(id(report), None) or check_hessian(report)
+        failures += found.wrong or (strict and found.doubtful)
+        return found
+
     def table(report: Report) -> None:
         from gradcli.render.check import print_check
 
         print_check(console(), report, checked(report), digits=digits, full=full)
-        # below the gradients is the place for second derivatives, and then for the marks of a student's claims
+        if hessian:
+            from gradcli.render.hessian import print_hessian
+
+            print_hessian(console(), report, curved(report), digits=digits, full=full)
+        # below is the place for the marks of a student's claims
 
     def document(report: Report) -> dict[str, Any]:
-        from gradcli.verify.document import check_document
+        from gradcli.verify.document import check_document, hessian_json
 
-        return {**check_document(report, checked(report)), **NOTHING_CLAIMED, "problems": []}
+        second = {"hessian": hessian_json(curved(report))} if hessian else {}
+        return {**check_document(report, checked(report)), **second, **NOTHING_CLAIMED, "problems": []}
 
-    request = Request(of, wrt, upstream or [], dtype, max_elements)
+    curvatures: dict[int, HessianCheck] = {}
+    asked = (of, wrt, upstream or [], dtype, max_elements)
+    request = _Curved(*asked, found=curvatures) if hessian else Request(*asked)
     if go_through(files, request, "check", format, table=table, document=document):
         return ExitCode.WRONG_INPUT
     return ExitCode.DISAGREES if failures else ExitCode.DONE
+
+
+@dataclass(frozen=True)
+class _Curved(Request):
+    """A request for second derivatives as well: an output that has none is a fault of the command."""
+
+    found: dict[int, HessianCheck] = field(default_factory=dict)
+    """By the id of a report, its Hessian, until it is shown."""
+
+    def derived(self, file: str) -> Outcome:
+        """The derivation of a file, or its faults."""
+        outcome = super().derived(file)
+        if isinstance(outcome, tuple):
+            return outcome
+        from gradcli.problems import command
+        from gradcli.verify.curvature import check_hessian
+
+        found = check_hessian(outcome)
+        if found.reason:
+            way_out = "leave out `--hessian`, or choose an output with `--of` and inputs with `--wrt`"
+            return (command.no_hessian(found.reason, way_out),)
+        self.found[id(outcome)] = found
+        return outcome
 
 
 def _usable(tolerance: float | None) -> None:

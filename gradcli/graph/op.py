@@ -106,6 +106,9 @@ class Op:
     """Where test points may be drawn."""
     kink: str = ""
     """What the rule does where the function has a corner or a jump."""
+    stable: tuple[tuple[str, str], ...] = ()
+    """Pairs of formulas: one in which floats lose their digits, and one with this operator that says the same and keeps
+    them.  Letters stand for anything."""
     choose: Callable[..., Any] | None = None
     """`choose(*arguments)` names another operator where the arguments of a call mean that one, else None."""
     example: str = ""

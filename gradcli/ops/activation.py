@@ -51,6 +51,11 @@ softplus = operator(
     vjp=(lambda g, y, x, beta=1.0: g * sigmoid(x if beta == 1 else beta * x),),
     sympy=lambda s, x, beta=1.0: s.log(1 + s.exp(s.Rational(beta) * x)) / s.Rational(beta),
     doc="log(1 + exp(beta * x)) / beta without overflow, and without PyTorch's threshold; slope sigmoid(beta * x).",
+    stable=(
+        ("log(1 + exp(x))", "softplus(x)"),
+        ("-log(1 - sigmoid(x))", "softplus(x)"),
+        ("-log(1 - 1 / (1 + exp(-x)))", "softplus(x)"),
+    ),
 )
 
 logsigmoid = operator(
@@ -64,6 +69,11 @@ logsigmoid = operator(
     vjp=(lambda g, y, x: g * sigmoid(-x),),
     sympy=lambda s, x: -s.log(1 + s.exp(-x)),
     doc="The logarithm of sigmoid, computed without ever taking a logarithm of 0; slope sigmoid(-x).",
+    stable=(
+        ("log(sigmoid(x))", "logsigmoid(x)"),
+        ("log(1 / (1 + exp(-x)))", "logsigmoid(x)"),
+        ("log(1 - sigmoid(x))", "logsigmoid(-x)"),
+    ),
 )
 
 

@@ -122,6 +122,7 @@ subtract = operator(
     simplify=_subtract_simplify,
     sympy=lambda s, a, b: a - b,
     doc="The difference; the second operand receives the upstream gradient with its sign changed.",
+    stable=(("x * x - y * y", "(x - y) * (x + y)"), ("x**2 - y**2", "(x - y) * (x + y)")),
 )
 
 multiply = operator(

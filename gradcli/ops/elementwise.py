@@ -56,6 +56,11 @@ sqrt = operator(
     domain=(0.3, 3.0),
     doc="The square root; slope 1 / (2 * sqrt(x)).",
     kink="at 0 the slope is infinite",
+    stable=(
+        ("sqrt(x * x + y) - x", "y / (sqrt(x * x + y) + x)"),
+        ("sqrt(x**2 + y) - x", "y / (sqrt(x**2 + y) + x)"),
+        ("sqrt(x + y) - sqrt(x)", "y / (sqrt(x + y) + sqrt(x))"),
+    ),
 )
 
 square = operator(
@@ -105,6 +110,7 @@ sin: Op = operator(
     vjp=(lambda g, y, x: g * cos(x),),
     sympy=lambda s, x: s.sin(x),
     doc="The sine; slope cos(x).",
+    stable=(("1 - cos(x)", "2 * sin(x / 2)**2"),),
 )
 
 cos: Op = operator(
@@ -129,6 +135,7 @@ tanh: Op = operator(
     vjp=(lambda g, y, x: g * tanh_slope(y, x),),
     sympy=lambda s, x: s.tanh(x),
     doc="The hyperbolic tangent; slope 1 - tanh(x)**2.",
+    stable=(("1 - tanh(x)", "2 * sigmoid(-2 * x)"),),
 )
 
 
@@ -179,6 +186,12 @@ sigmoid: Op = operator(
     vjp=(lambda g, y, x: g * (y * sigmoid_rest(y, x)),),
     sympy=lambda s, x: 1 / (1 + s.exp(-x)),
     doc="1 / (1 + exp(-x)); slope y * (1 - y).",
+    stable=(
+        ("1 - sigmoid(x)", "sigmoid(-x)"),
+        ("1 / (1 + exp(-x))", "sigmoid(x)"),
+        ("exp(x) / (1 + exp(x))", "sigmoid(x)"),
+        ("1 - 1 / (1 + exp(-x))", "sigmoid(-x)"),
+    ),
 )
 
 

@@ -62,6 +62,7 @@ log1p = operator(
     domain=(-0.6, 2.0),
     doc="log(1 + x), with all its digits for small x; slope 1 / (1 + x).",
     kink="at -1 the slope is infinite",
+    stable=(("log(1 + x)", "log1p(x)"),),
 )
 
 expm1 = operator(
@@ -75,6 +76,7 @@ expm1 = operator(
     vjp=(lambda g, y, x: g * exp(x),),
     sympy=lambda s, x: s.exp(x) - 1,
     doc="exp(x) - 1, with all its digits for small x; slope exp(x).",
+    stable=(("exp(x) - 1", "expm1(x)"),),
 )
 
 exp2 = operator(
@@ -200,4 +202,5 @@ hypot = operator(
     sympy=lambda s, a, b: s.sqrt(a**2 + b**2),
     doc="sqrt(a**2 + b**2) without overflow; the slopes are a / y and b / y.",
     kink="at (0, 0) every direction of length at most 1 is allowed; the rule uses 0",
+    stable=(("sqrt(x * x + y * y)", "hypot(x, y)"), ("sqrt(x**2 + y**2)", "hypot(x, y)")),
 )

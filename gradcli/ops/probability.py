@@ -47,6 +47,7 @@ softmax: Op = operator(
     forward=_softmax,
     vjp=(lambda g, y, x, axis=-1: y * (g - sum_along(g * y, axis)),),
     doc="exp(x) / sum(exp(x)) along an axis: positive numbers that add up to 1.",
+    stable=(("exp(x) / sum(exp(x))", "softmax(x)"),),
 )
 
 log_softmax = operator(
@@ -58,6 +59,7 @@ log_softmax = operator(
     forward=logs_of_softmax,
     vjp=(lambda g, y, x, axis=-1: g - softmax(x, axis=axis) * sum_along(g, axis),),
     doc="The logarithm of softmax, computed without ever taking a logarithm of 0.",
+    stable=(("log(softmax(x))", "log_softmax(x)"), ("log(exp(x) / sum(exp(x)))", "log_softmax(x)")),
 )
 
 

@@ -161,6 +161,11 @@ variance = operator(
     forward=_variance,
     vjp=(_variance_rule,),
     doc="The mean square of the distances from the mean. The divisor is n - ddof: n in NumPy, n - 1 in PyTorch.",
+    stable=(
+        ("mean(x * x) - mean(x) * mean(x)", "var(x)"),
+        ("mean(x**2) - mean(x)**2", "var(x)"),
+        ("mean(x * x) - mean(x)**2", "var(x)"),
+    ),
 )
 
 standard_deviation = operator(
@@ -230,6 +235,7 @@ logsumexp = operator(
     vjp=(lambda g, y, x, axis=None, keepdims=False: restore(g, x, axis, keepdims) * exp_share(x, **_given(axis)),),
     doc="log(sum(exp(x))) without overflow; its gradient is the softmax of x.",
     kink="an entry of -inf receives 0, also where all of them are -inf",
+    stable=(("log(sum(exp(x)))", "logsumexp(x)"),),
 )
 
 

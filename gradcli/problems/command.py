@@ -31,6 +31,21 @@ def directory(path: str, inside: Sequence[str]) -> Problem:
     return Problem("directory", f"`{path}` is a directory", help=f"name a formula file in it{example}")
 
 
+@mistake("no-hessian")
+def no_hessian(reason: str, way_out: str) -> Problem:
+    """Second derivatives are those of a number, by inputs.
+
+    A tensor output has none: choose a number with `--of`, or sum the tensor up.  A Hessian has a row and a column for
+    every entry of the inputs, so for many inputs there are too many second derivatives to check each: `--wrt b` asks
+    for those of a few.
+
+        x = [1, 2]
+        y = x * x        # fails with `--hessian`: y is no number
+        L = sum(y)       # works: the second derivatives are 2 on the diagonal, 0 elsewhere
+    """
+    return Problem("no-hessian", f"there is no Hessian: {reason}", help=way_out)
+
+
 @mistake("unreadable-file")
 def unreadable_file(path: str, reason: str) -> Problem:
     """The operating system does not let the file be read.

@@ -119,6 +119,7 @@ class _Checker:
         self.singles = 0
         self._exacts: dict[int, Exact] = {}
         self._noises: dict[int, Any] = {}
+        self._swept: dict[int, dict[int, Any]] = {}
         self.random = np.random.default_rng(20)
 
     # The course of a check ------------------------------------------------------------------------
@@ -128,7 +129,25 @@ class _Checker:
         everywhere = [p for of_name in places.values() for p in of_name]
         self.total = len(everywhere)
         self.rules: tuple[RuleCheck, ...] = ()
-        self.symbolic = read_symbolically(self.report, self.names, time_limit=min(2.0, self.seconds / 4))
+        self.symbolic: dict[str, Symbolic] = {}
+        try:
+            self.symbolic = read_symbolically(self.report, self.names, time_limit=min(2.0, self.seconds / 4))
+        except Exception as error:
+            self.symbolic = {n: Symbolic(abstains=f"it failed: {_told(error)}") for n in self.names}
+        try:
+            self._judge_all(places, everywhere)
+        except Exception as error:  # what a rule or a function does at a thousand digits is not foreseen: no verdict
+            for p in everywhere:
+                if p.verdict in (None, Verdict.AGREE, Verdict.KINK):  # what was still to come might have refuted it
+                    p.verdict, p.reason = Verdict.UNRESOLVED, f"the check failed: {_told(error)}"
+        for p in everywhere:
+            if p.verdict is None:
+                p.verdict = Verdict.UNRESOLVED
+                p.reason = p.reason or "there was no time to settle it"
+        found = {name: self._gradient(name, of_name) for name, of_name in places.items()}
+        return Check(worst(g.verdict for g in found.values()), found, self.rules, tuple(self.notes))
+
+    def _judge_all(self, places: dict[str, list[_Place]], everywhere: list[_Place]) -> None:
         if cost(ancestors(self.report.output_node)) * COST * EVALUATIONS > self.seconds:
             self.notes.append(
                 f"too large for {DIGITS[0]} digits in {self.seconds:g} s: judged by differences in float64"
@@ -137,12 +156,6 @@ class _Checker:
         else:
             self._judge(everywhere)
         self._judge_sympy(places)
-        for p in everywhere:
-            if p.verdict is None:
-                p.verdict = Verdict.UNRESOLVED
-                p.reason = p.reason or "there was no time to settle it"
-        found = {name: self._gradient(name, of_name) for name, of_name in places.items()}
-        return Check(worst(g.verdict for g in found.values()), found, self.rules, tuple(self.notes))
 
     def _places(self, name: str) -> list[_Place]:
         node = self.report.by_name[name]
@@ -312,18 +325,57 @@ class _Checker:
             p.verdict = p.verdict or Verdict.UNRESOLVED
             return
         p.probe = first = self._probe(p, DIGITS[0])
+        needed = DIGITS[0]
         if not (first.smooth and first.slope != 0 and self._sure(p, first)):
             for digits in DIGITS[1:]:  # anything but a clear slope must come out again
                 again = self._probe(p, digits)
+                needed = digits
                 alike, first = again.same(first), again
                 if alike and self._sure(p, again, loosely=p.rule == 0 or digits == DIGITS[-1]):
                     break
+                known = again.smooth and again.slope != 0 and self._sure(p, again)
+                if known and self._near(p.rule, again.slope, again.error, self._exact(digits).arithmetic):
+                    break  # two ways to one number that is not 0: no accident
             else:
                 p.verdict = Verdict.UNRESOLVED
                 p.reason = f"steps down to 1e-{EXPONENTS[DIGITS[-1]][-1]} at {DIGITS[-1]} digits tell different things"
                 return
+        if first.smooth and not self._near(p.rule, first.slope, first.error, m):
+            self._sweep_again(p, first, needed)
         p.probe = _in(first, m)
         self._conclude(p)
+
+    def _near(self, rule: Any, slope: Any, error: Any, m: Any) -> bool:
+        rule, slope, error = (m.of(m.number(v)) for v in (rule, slope, error))
+        return bool(m.context.isfinite(rule) and abs(rule - slope) <= RULE * abs(slope) + 4 * error)
+
+    def _sweep_again(self, p: _Place, found: Probe, digits: int) -> None:
+        """The sweep's value at more digits: where terms cancel, even 130 may be too few."""
+        for more in [d for d in DIGITS[1:] if d >= digits] or [DIGITS[-1]]:
+            if time.monotonic() > self.until:
+                return
+            exact = self._exact(more)
+            if more not in self._swept:
+                self._swept[more] = exact.gradients()
+            rule = self._swept[more].get(p.node.number)
+            if rule is None or np.shape(rule) != p.node.shape:
+                return
+            entry = exact.arithmetic.of(rule[p.index] if p.index else rule)
+            if self._near(entry, found.slope, found.error, exact.arithmetic):
+                m = self._exact(DIGITS[0]).arithmetic
+                p.rule = m.of(m.number(entry))
+                return
+
+    def _steady(self, p: _Place) -> bool:
+        """Whether the sweep's value is the same at more digits, and so no rounding error."""
+        exact = self._exact(DIGITS[1])
+        m = exact.arithmetic
+        if DIGITS[1] not in self._swept:
+            self._swept[DIGITS[1]] = exact.gradients()
+        rule = self._swept[DIGITS[1]].get(p.node.number, m.of(0))
+        entry = m.of(rule[p.index] if p.index and np.shape(rule) == p.node.shape else rule)
+        before = m.of(m.number(p.rule))
+        return bool(m.context.isfinite(entry) and abs(entry - before) <= RULE * abs(before))
 
     def _sure(self, p: _Place, found: Probe, *, loosely: bool = False) -> bool:
         """Whether the slopes, where there are any, are known well enough to judge by."""
@@ -358,7 +410,7 @@ class _Checker:
             off = abs(p.rule - found.slope)
             if m.context.isfinite(p.rule) and (
                 off <= RULE * abs(found.slope) + 4 * found.error
-                or max(abs(p.rule), abs(found.slope)) <= NOTHING * self._steepness(p)
+                or (max(abs(p.rule), abs(found.slope)) <= NOTHING * self._steepness(p) and not self._steady(p))
             ):
                 p.verdict = Verdict.AGREE
             elif not m.context.isfinite(p.rule):
@@ -375,7 +427,7 @@ class _Checker:
             p.verdict = Verdict.KINK
             return
         p.verdict = Verdict.UNDEFINED
-        p.found = Diagnosis.of_kind(self._exact(DIGITS[0]), p.node, p.index, left.kind, right.kind)
+        p.found = Diagnosis.of_kind(self._exact(DIGITS[0]), p.node, left.kind, right.kind)
         p.reason = p.found.reason
 
     def _wrong_rule(self, p: _Place) -> str:
@@ -402,7 +454,7 @@ class _Checker:
             slopes = [m.floats(s.slope) for s in (p.probe.left, p.probe.right) if s.kind is Kind.SLOPE]
             room = self._loose(p.node) * max(map(abs, slopes)) + 1e-300
             p.allowed = min(slopes) - room <= p.value <= max(slopes) + room
-            p.found = Diagnosis.of_kink(self._exact(DIGITS[0]), p.node, p.index)
+            p.found = Diagnosis.of_kink(self._exact(DIGITS[0]), p.node)
         both = [p for p in places if p.probe is not None and p.probe.defined]
         if 1 < len(both) <= KINKS and all(p.allowed for p in both) and not self._within_hull(both):
             for p in both:
@@ -603,14 +655,17 @@ class _Checker:
     def _looked_at(self, p: _Place) -> tuple[Entry, _Place]:
         """The entry that is told about, with a difference of its own."""
         exact = self._exact(DIGITS[0])
-        if self._movable(p) and time.monotonic() < self.until + 1:
-            p.probe = self._probe(p, exact.arithmetic.digits)
+        try:
+            if self._movable(p) and time.monotonic() < self.until + 1:
+                p.probe = self._probe(p, exact.arithmetic.digits)
+        except Exception:
+            return self._entry(p), p  # it is told without a difference of its own
         return self._entry(p), p
 
     def _entry(self, p: _Place) -> Entry:
         assert p.verdict is not None
         if p.rule is None:
-            return Entry(p.index, p.value, p.verdict, p.slope, reason=p.reason)
+            return Entry(p.index, p.value, p.verdict, p.slope, node=p.found.node, reason=p.reason)
         floats = self._exact(DIGITS[0]).arithmetic.floats
         left = right = None
         if p.verdict is Verdict.KINK and p.probe is not None:
@@ -635,10 +690,13 @@ class _Checker:
         kinks = False
         if node.name in self.floats:
             return self.floats[node.name]
+        found = None
         if len(places) <= DIFFERENCES and any(p.probe is None for p in places):
-            found = central_differences(self.report, node.name)
-            usable = np.zeros(node.shape, bool)
-            usable.reshape(-1)[found.positions] = found.usable
+            try:
+                found = central_differences(self.report, node.name)
+            except Exception:  # a function that the file may use need not like moved inputs
+                found = None
+        if found is not None:
             value.reshape(-1)[found.positions] = np.where(found.usable, found.slope, np.nan)
             bound.reshape(-1)[found.positions] = np.where(found.usable, found.bound, np.nan)
             left, right = value.copy(), value.copy()
@@ -669,6 +727,11 @@ def _names(report: Report, everything: bool) -> list[str]:
     if report.wrt or everything:
         return list(report.gradients)
     return [name for name in report.gradients if report.by_name[name].op is INPUT]
+
+
+def _told(error: Exception) -> str:
+    """An error in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 def _badness(entry: Entry) -> tuple[bool, int, float, float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from gradcli.report import Report
 from gradcli.report.document import json_number
+from gradcli.verify.curvature import VERDICTS, HessianCheck
 from gradcli.verify.verdict import Check, Entry, GradientCheck, RuleCheck
 
 
@@ -37,6 +38,19 @@ def check_json(check: Check) -> dict[str, Any]:
         "gradients": {name: _gradient_json(g) for name, g in check.gradients.items()},
         "rules": [_rule_json(rule) for rule in check.rules],
         "notes": list(check.notes),
+    }
+
+
+def hessian_json(found: HessianCheck) -> dict[str, Any]:
+    """Second derivatives: a row and a column for every entry of the inputs."""
+    return {
+        "verdict": found.verdict.value,
+        "entries": found.labels,
+        "value": _number(found.hessian.value),
+        "differences": _number(found.reference),
+        "error_bound": _number(found.bound),
+        "verdicts": [[VERDICTS[k].value for k in row] for row in found.ranks],
+        "symmetric": found.symmetric,
     }
 
 

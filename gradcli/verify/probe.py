@@ -111,7 +111,8 @@ def _side(
 
 def _limit(q: list[Any], errors: list[Any], m: Arithmetic) -> Side:
     """What four quotients of ever smaller steps tend to."""
-    decades = 10  # by at least which each step is smaller than the one before
+    here = EXPONENTS[m.digits]
+    decades = here[1] - here[0]  # by which each step is smaller than the one before
     if all(abs(b) <= 1e-4 * abs(a) + e for a, b, e in zip(q, q[1:], errors[1:], strict=False)):
         return Side(Kind.SLOPE, m.of(0), abs(q[-1]) + errors[-1])
     ratios = [abs(b) / abs(a) if a != 0 else m.number("inf") for a, b in itertools.pairwise(q)]

@@ -13,6 +13,7 @@ from gradcli.graph.dtypes import FLOATS
 from gradcli.verify.exact import Exact
 from gradcli.verify.probe import Kind
 from gradcli.verify.rules import sizes
+from gradcli.verify.stable import stable_form
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,33 +33,31 @@ class Diagnosis:
                 continue
             value = exact.base[node.number]
             if not np.all(np.isfinite(value)):
-                written = _written(exact, node)
                 operands = [np.asarray(m.floats(exact.base[o.number])) for o in node.operands]
-                at = f" with {_operands_text(node, operands)}" if all(o.size <= 4 for o in operands) else ""
-                what = "is not defined" if np.any(np.isnan(value)) else "is infinite"
-                return cls(node.name, f"`{written}` {what}{at}")
+                at = f" at {_operands_text(node, operands)}" if all(o.size <= 4 for o in operands) else " here"
+                return cls(node.name, ("not defined" if np.any(np.isnan(value)) else "infinite") + at)
         return cls(exact.output.name, "the output is not finite")
 
     @classmethod
-    def of_kind(cls, exact: Exact, node: Node, index: tuple[int, ...], left: Kind, right: Kind) -> Diagnosis:
+    def of_kind(cls, exact: Exact, node: Node, left: Kind, right: Kind) -> Diagnosis:
         """Why there is no slope, at the node where the function breaks."""
         at = next(iter(hits(exact, node)), None)
-        worst = next((k for k in (Kind.JUMP, Kind.INFINITE, Kind.OSCILLATION, Kind.DOMAIN) if k in (left, right)), left)
         words = {
-            Kind.JUMP: "the function jumps here",
-            Kind.INFINITE: "the slope is infinite",
-            Kind.OSCILLATION: "the slope oscillates and settles on no value",
-            Kind.DOMAIN: "the function is not defined on either side",
+            Kind.SLOPE: "a finite slope",
+            Kind.JUMP: "a jump",
+            Kind.INFINITE: "an infinite slope",
+            Kind.OSCILLATION: "a slope that oscillates and settles on no value",
+            Kind.DOMAIN: "no value",
         }
-        side = "" if left is right or worst is Kind.DOMAIN else (" on the left" if left is worst else " on the right")
-        written = f" at `{_written(exact, at)}`" if at is not None else ""
-        return cls(at.name if at is not None else "", f"{words[worst]}{side}{written}")
+        sides = "on either side" if left is right is Kind.DOMAIN else "from both sides" if left is right else ""
+        reason = f"{words[left]} {sides}" if sides else f"{words[left]} on the left, {words[right]} on the right"
+        return cls(at.name if at is not None else "", reason)
 
     @classmethod
-    def of_kink(cls, exact: Exact, node: Node, index: tuple[int, ...]) -> Diagnosis:
-        """The operation that has the kink."""
+    def of_kink(cls, exact: Exact, node: Node) -> Diagnosis:
+        """The operation that has the kink: its one-sided slopes are reason enough."""
         at = next(iter(hits(exact, node)), None)
-        return cls(at.name, f"`{_written(exact, at)}` has a kink there") if at is not None else cls()
+        return cls(at.name) if at is not None else cls()
 
     @classmethod
     def of_rule(cls, exact: Exact, node: Node) -> Diagnosis:
@@ -124,65 +123,88 @@ def lost_digits(exact: Exact, node: Node) -> Diagnosis:
     m = exact.arithmetic
     report = exact.report
     moved = exact.downstream([node.number])
-    true = exact.base
+    dtypes = {n.dtype for n in exact.nodes if n.number in moved}
+    dtype = next((d for d in ("float16", "float32") if d in dtypes), "float64")
+    kept = _KEPT[dtype]
     for each in exact.nodes:
         if each.leaf or each.number not in moved or each.dtype not in FLOATS:
             continue
-        value = np.asarray(report.values[each.number], dtype=float)
-        right = np.asarray(m.floats(true[each.number]), dtype=float)
-        if _off(value, right):
-            what = (
-                "overflows" if not np.all(np.isfinite(value)) else "cancels" if _cancels(each) else "loses its digits"
-            )
-            return Diagnosis(each.name, f"`{_written(exact, each)}` {what} in {each.dtype}", way_out(exact, each))
+        right = np.asarray(m.floats(exact.base[each.number]), dtype=float)
+        if _off(np.asarray(report.values[each.number], dtype=float), right, kept):
+            first = _out_of_range(exact, each)
+            what = _beyond(exact, first) or _loses(exact, each, dtype)
+            return Diagnosis(first.name, what, stable_form(report, exact.nodes, first))
     gradients = exact.gradients()
     for each in report.order_nodes:
         if each.number in gradients and each.number < len(report.sweep.gradients):
             mine = report.sweep.gradients[each.number]
-            if mine is not None and _off(np.asarray(mine, float), np.asarray(m.floats(gradients[each.number]), float)):
-                reason = f"the gradient of `{each.name}` loses its digits in {each.dtype}"
-                return Diagnosis(each.name, reason, way_out(exact, each))
-    return Diagnosis(node.name, f"its contributions cancel in {node.dtype}")
+            right = np.asarray(m.floats(gradients[each.number]), float)
+            if mine is not None and _off(np.asarray(mine, float), right, kept):
+                first = _out_of_range(exact, each)
+                beyond = _beyond(exact, first)
+                what = beyond or f"on the way back, the gradient of {each.name} loses its digits in {dtype}"
+                at = first if beyond else each
+                return Diagnosis(at.name, what, stable_form(report, exact.nodes, at))
+    return Diagnosis(node.name, f"its contributions cancel in {dtype}")
 
 
-def _off(value: Any, right: Any) -> bool:
+_KEPT = {"float64": 1e-9, "float32": 2.0**-17, "float16": 2.0**-8}
+"""A value that is off by less than this, relative to itself, has kept its digits."""
+
+
+_SMALLEST = {"float32": 2.0**-126, "float16": 2.0**-14}
+"""Smaller numbers have fewer digits, or none."""
+
+
+def _off(value: Any, right: Any, kept: float) -> bool:
+    if value.shape != right.shape:
+        return False
     with np.errstate(all="ignore"):
-        near = np.abs(value - right) <= 1e-9 * np.abs(right)
+        near = np.abs(value - right) <= kept * np.abs(right)
     return not bool(np.all(near | (value == right) | ~np.isfinite(right)))
 
 
-def _cancels(node: Node) -> bool:
-    return node.op.infix in ("+", "-")
+def _out_of_range(exact: Exact, node: Node) -> Node:
+    """Where a value went out of the range of floats first, on the way to a node that it spoils; else that node."""
+    stack, seen, first = [node], {node.number}, node
+    while stack and len(seen) < 1000:
+        each = stack.pop()
+        if not each.leaf and each.number < first.number and _beyond(exact, each):
+            first = each
+        for operand in each.operands:
+            if operand.number not in seen and not operand.leaf and (each is node or _beyond(exact, each)):
+                seen.add(operand.number)
+                stack.append(operand)
+    return first
 
 
-STABLE = (
-    (("log", "softmax"), "log_softmax(z)"),
-    (("log", "sigmoid"), "logsigmoid(x)"),
-    (("log", "+"), "log1p(x)"),
-    (("-", "exp"), "expm1(x)"),
-    (("-", "sigmoid"), "sigmoid(-x)"),
-    (("-", "cos"), "2 * sin(x / 2)**2"),
-    (("-", "sqrt"), "the difference of squares over the sum of the roots"),
-    (("log", "sum"), "logsumexp(z)"),
-)
-"""An operation over another one, each by its sign or name, and the form that keeps the digits."""
-
-
-def way_out(exact: Exact, node: Node) -> str:
-    """The stable form of what a node computes, where there is a known one."""
-    consumers = [n for n in exact.nodes if node in n.operands]
-    for outer, inner in [(node, o) for o in node.operands] + [(c, node) for c in consumers]:
-        for (first, second), form in STABLE:
-            if first in (outer.op.infix, outer.op.name) and second in (inner.op.infix, inner.op.name):
-                return f"write {form}"
+def _beyond(exact: Exact, node: Node) -> str:
+    """How a node's value is out of the range of its floats, "" if it is not."""
+    if node.leaf or node.dtype not in FLOATS:
+        return ""
+    value = np.asarray(exact.report.values[node.number], dtype=float)
+    true = exact.base[node.number]
+    if value.shape != np.shape(true):
+        return ""
+    if np.any(np.isinf(value) & np.isfinite(true).astype(bool)):
+        return f"overflows: the number is too large for {node.dtype}"
+    small = np.asarray(np.less(np.abs(true), _SMALLEST.get(node.dtype, 1e-307)), bool)
+    if np.any((value == 0) & small & np.asarray(np.not_equal(true, 0), bool)):
+        return f"underflows: the number is too small for {node.dtype} and becomes 0"
     return ""
 
 
-def _written(exact: Exact, node: Node) -> str:
-    return exact.report.operation(node) or node.name
+def _loses(exact: Exact, node: Node, dtype: str) -> str:
+    """What happened to the digits of a value whose operands still had theirs."""
+    sizes = [np.abs(np.asarray(exact.report.values[o.number], float)).max(initial=0) for o in node.operands]
+    mine = np.abs(np.asarray(exact.arithmetic.floats(exact.base[node.number]), float)).max(initial=0)
+    same = all(o.shape == node.shape or o.shape == () for o in node.operands)
+    if len(sizes) > 1 and same and mine < 1e-2 * max(sizes) and min(sizes) > 0.5 * max(sizes):
+        return f"two nearly equal numbers are subtracted, and what is left are the rounding errors of {dtype}"
+    return f"the rounding error of its operands becomes large in {dtype}"
 
 
 def _operands_text(node: Node, operands: list[Any]) -> str:
-    return " and ".join(
+    return ", ".join(
         f"{o.name} = {v.tolist()!r}" for o, v in zip(node.operands, operands, strict=True) if not o.leaf or o.name
     )
