@@ -9,8 +9,9 @@ The Python API is what the command itself uses:
     report.gradient("x")     # 3.0
     report.order             # ['z', 'y', 'x']
     gradcli.check(report).verdict.value    # 'agree'
+    gradcli.mark(report, "dx = y").right   # True
 
-`derive`, `check` and `Report` are imported when they are first used, so that `gradcli --help` needs no NumPy.
+`derive`, `check`, `mark` and `Report` are imported when they are first used, so that `gradcli --help` needs no NumPy.
 """
 
 from importlib import import_module
@@ -20,12 +21,18 @@ from gradcli.problems import GradError, Problem
 
 if TYPE_CHECKING:
     from gradcli.api import derive
+    from gradcli.homework import mark
     from gradcli.report import Report
     from gradcli.verify.check import check
 
-__all__ = ["GradError", "Problem", "Report", "check", "derive"]
+__all__ = ["GradError", "Problem", "Report", "check", "derive", "mark"]
 
-_LAZY = {"derive": "gradcli.api", "Report": "gradcli.report", "check": "gradcli.verify.check"}
+_LAZY = {
+    "derive": "gradcli.api",
+    "Report": "gradcli.report",
+    "check": "gradcli.verify.check",
+    "mark": "gradcli.homework",
+}
 
 
 def __getattr__(name: str) -> Any:

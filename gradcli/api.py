@@ -23,6 +23,9 @@ from gradcli.report import Report
 from gradcli.sources import read_source
 from gradcli.trace import Traced, trace
 
+CLAIMS_KEPT = "claims (`==`) are kept, and not checked by this command"
+"""The end of the note on claims that are not marked."""
+
 SEED_LENGTH, SEED_ENTRIES = 24, 12
 """A seed of more characters or numbers than this is called `seed` in formulas."""
 
@@ -204,7 +207,7 @@ def _claims(traced: Traced) -> Sequence[str]:
     if not traced.claims:
         return []
     lines = ", ".join(str(claim.line) for claim in traced.claims[:8])
-    return [f"line {lines}: claims (`==`) are kept, and not checked by this command"]
+    return [f"line {lines}: {CLAIMS_KEPT}"]
 
 
 def _non_finite_slope(swept: Sweep) -> Sequence[str]:

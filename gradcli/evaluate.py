@@ -89,21 +89,40 @@ def value_of(node: Node) -> Any:
     return values[node.number]
 
 
+def operate(node: Node, operands: Sequence[Any]) -> Any:
+    """The value of an operation on these values of its operands, in float64.  Raises CannotEvaluate.
+
+    The values may have other shapes than the operands, as far as the operation can take them.
+    """
+    if node.op.scalar is not None and all(type(v) is float or type(v) is int for v in operands):
+        try:
+            return node.op.scalar(*operands)
+        except (ArithmeticError, ValueError):
+            pass  # NumPy knows the answer: inf or nan
+    with np.errstate(all="ignore"):
+        value = _forward(node, operands)
+    return value if getattr(value, "shape", ()) else _python(value)
+
+
 def _general(node: Node, operands: Sequence[Any], plain: bool) -> Any:
+    value = _forward(node, operands)
+    if not plain:
+        return _typed(value, node.dtype)
+    return value if node.shape else _python(value)
+
+
+def _forward(node: Node, operands: Sequence[Any]) -> Any:
     if node.op.dtype is floating:  # NumPy's exp of a mask would have the three digits of float16
         for operand in node.operands:
             if operand.dtype == "bool":
                 operands = _unmasked(node, operands)
                 break
     try:
-        value = node.op.forward(*operands, **node.data or {})
+        return node.op.forward(*operands, **node.data or {})
     except (ArithmeticError, ValueError, IndexError, TypeError) as error:
         raise CannotEvaluate(node, str(error)) from None
     except MemoryError:
         raise CannotEvaluate(node, "there is not enough memory") from None
-    if not plain:
-        return _typed(value, node.dtype)
-    return value if node.shape else _python(value)
 
 
 def _unmasked(node: Node, operands: Sequence[Any]) -> list[Any]:

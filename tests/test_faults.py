@@ -144,6 +144,12 @@ def _directory(directory: Path) -> list[str | Path]:
     return ["derive", "formulas"]
 
 
+def _answers(directory: Path, name: str, content: bytes) -> list[str | Path]:
+    (directory / name).write_bytes(content)
+    (directory / "x.txt").write_text("x = 1\ny = x * x\n")
+    return ["check", "x.txt", "--answers", name]
+
+
 def _unreadable(directory: Path) -> list[str | Path]:
     return ["derive", "x" * 5000 + ".txt"]  # permissions would not stop the superuser; this stops everybody
 
@@ -162,6 +168,8 @@ ELSEWHERE: Mapping[str, tuple[str, Callable[[Path], list[str | Path]], str]] = {
     "odd name": ("unknown-name", _file("[red]x [1].txt", b"y = q"), "[red]x [1].txt:1:5"),
     "unknown code": ("unknown-code", lambda _: ["explain", "shapes"], "about `shapes`"),
     "unknown operator": ("unknown-operator", lambda _: ["ops", "relo"], "no operator `relo`"),
+    "answers": ("broken-answers", lambda d: _answers(d, "a.json", b'{"dx": [1,'), "a.json:1:1"),
+    "arrays": ("broken-answers", lambda d: _answers(d, "a.npz", b"PK\x03\x04"), "a.npz cannot be used as answers"),
     "unknown option": ("usage", lambda _: ["derive", "--colour", "x.txt"], "--colour"),
     "digits": ("usage", lambda _: ["derive", "x.txt", "--digits", "99"], "1<=x<=17"),
     "format": ("usage", lambda _: ["derive", "x.txt", "--format", "xml"], "'table'"),
@@ -194,6 +202,7 @@ def test_output_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_every_mistake_has_a_case() -> None:
     shown = {code_of(case) for case in CASES} | {code for code, _, _ in ELSEWHERE.values()} | {"unwritable-output"}
+    shown.add("uses-invalid-line")  # one of the faults of a line of homework: see test_homework
     assert shown == set(MISTAKES)
 
 

@@ -1,4 +1,7 @@
-"""`gradcli check`: every gradient of a file, held against SymPy and against differences of the forward pass."""
+"""`gradcli check`: every gradient of a file, held against SymPy and against differences of the forward pass.
+
+What the file claims, and answers to it, are marked here, too: see `gradcli.cli.homework`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import typer
 
 from gradcli.cli.exit_codes import ExitCode
 from gradcli.cli.files import Outcome, Request, go_through, print_failures
+from gradcli.cli.homework import claims_json, marks_of, print_marks, without_note
 from gradcli.cli.options import (
     LARGEST,
     Digits,
@@ -26,6 +30,7 @@ from gradcli.cli.options import (
 from gradcli.cli.streams import console
 
 if TYPE_CHECKING:
+    from gradcli.homework import Told
     from gradcli.report import Report
     from gradcli.verify.curvature import HessianCheck
     from gradcli.verify.verdict import Check
@@ -33,17 +38,28 @@ if TYPE_CHECKING:
 DIGITS = 6
 """Significant digits; a row has more where two numbers would look the same and are not."""
 
-NOTHING_CLAIMED = {
-    "claims": [],
-    "summary": dict.fromkeys(
-        ("lines", "right", "scaled", "right_here_only", "follows", "wrong", "helper", "unresolved", "invalid"), 0
-    ),
-}
-"""What the document says of a student's claims where there are none."""
+FOR_HOMEWORK = 4
+"""Significant digits of the numbers beside a wrong line."""
 
 
 def check(
     files: Files,
+    answers: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Mark these answers: text, .json, .csv, .npz, or a folder of .npy; - reads standard input.",
+            show_default=False,
+        ),
+    ] = None,
+    hint: Annotated[
+        int,
+        typer.Option(
+            help="How much is told about answers: 0 how many are right, 1 the first wrong line, 2 its kind of slip, "
+            "3 the right local gradient, 4 everything.",
+            min=0,
+            max=4,
+        ),
+    ] = 4,
     everything: Annotated[
         bool, typer.Option("--all", help="Check the gradients of intermediate nodes, too, not only of inputs.")
     ] = False,
@@ -69,20 +85,27 @@ def check(
     dtype: Dtype = Precision.FLOAT64,
     max_elements: MaxElements = LARGEST,
 ) -> int:
-    """Check every gradient of formula files, entry by entry, by SymPy and by differences.
+    """Check every gradient of formula files, entry by entry, by SymPy and by differences, and mark homework.
 
-    Exits with 1 if a gradient disagrees, 2 if a file is wrong, else 0.
+    Exits with 1 if a gradient disagrees or a line of homework is not right, 2 if a file is wrong, else 0.
     """
     from gradcli.problems import GradError
 
     try:
         _usable(tolerance)
+        _one_file_for(answers or [], files)
     except GradError as error:
         if format is Format.TABLE:
             raise
         print_failures("check", files, error.problems)
         return ExitCode.WRONG_INPUT
-    failures = 0
+    failures = faults = 0
+
+    def marked(report: Report) -> Told | None:
+        nonlocal failures
+        told = marks_of(report, answers or [], hint)
+        failures += told is not None and not told.right
+        return told
 
     def checked(report: Report) -> Check:
         from gradcli.cli.progress import Bar
@@ -103,26 +126,46 @@ def check(
         failures += found.wrong or (strict and found.doubtful)
         return found
 
-    def table(report: Report) -> None:
-        from gradcli.render.check import print_check
+    def table(derived: Report) -> None:
+        report = without_note(derived)
+        told = marked(report)
+        if not answers and (told is None or told.everything):
+            from gradcli.render.check import print_check
 
-        print_check(console(), report, checked(report), digits=digits, full=full)
+            print_check(console(), report, checked(report), digits=digits, full=full)
+            if told is not None:
+                console().print()
         if hessian:
             from gradcli.render.hessian import print_hessian
 
-            print_hessian(console(), report, curved(report), digits=digits, full=full)
-        # below is the place for the marks of a student's claims
+            print_hessian(console(), report, curved(derived), digits=digits, full=full)
+        if told is not None:
+            print_marks(told, FOR_HOMEWORK if digits == DIGITS else digits)
 
-    def document(report: Report) -> dict[str, Any]:
+    def document(derived: Report) -> dict[str, Any]:
+        nonlocal faults
         from gradcli.verify.document import check_document, hessian_json
 
-        second = {"hessian": hessian_json(curved(report))} if hessian else {}
-        return {**check_document(report, checked(report)), **second, **NOTHING_CLAIMED, "problems": []}
+        report = without_note(derived)
+        try:
+            told = marked(report)
+        except GradError as error:
+            from gradcli.render.json import failure_json
+
+            faults += 1
+            return failure_json("check", report.file, error.problems)
+        if told is None or told.everything:
+            shown = check_document(report, checked(report))
+        else:  # the gradients are what the hint leaves to be found
+            shown = {"schema": 1, "command": "check", "file": report.file, "output": report.output}
+            shown |= {"gradients": {}, "check": None, "notes": []}
+        second = {"hessian": hessian_json(curved(derived))} if hessian else {}
+        return {**shown, **second, **claims_json(told), "problems": []}
 
     curvatures: dict[int, HessianCheck] = {}
     asked = (of, wrt, upstream or [], dtype, max_elements)
     request = _Curved(*asked, found=curvatures) if hessian else Request(*asked)
-    if go_through(files, request, "check", format, table=table, document=document):
+    if go_through(files, request, "check", format, table=table, document=document) or faults:
         return ExitCode.WRONG_INPUT
     return ExitCode.DISAGREES if failures else ExitCode.DONE
 
@@ -148,6 +191,15 @@ class _Curved(Request):
             return (command.no_hessian(found.reason, way_out),)
         self.found[id(outcome)] = found
         return outcome
+
+
+def _one_file_for(answers: list[str], files: list[str]) -> None:
+    """Refuses answers to several files."""
+    from gradcli.problems import GradError, command
+
+    if answers and len(files) > 1:
+        found = f"{len(files)} formula files"
+        raise GradError(command.bad_option("--answers", "answers to one formula file", found, "check one at a time"))
 
 
 def _usable(tolerance: float | None) -> None:

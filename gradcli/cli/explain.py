@@ -1,4 +1,4 @@
-"""`gradcli explain`: what a word of the tool's messages means."""
+"""`gradcli explain`: what a word of the tool's messages means, or a slip in a derivation."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import typer
 
 from gradcli.cli.streams import NARROWEST
 from gradcli.problems import MISTAKES, GradError, command, explanation
+from gradcli.problems.slips import SLIPS, find
 
 WIDTH = 80
 """Paragraphs are no wider than this, however wide the terminal is."""
@@ -18,27 +19,35 @@ WIDTH = 80
 
 def explain(
     code: Annotated[
-        str, typer.Argument(help="A code such as shape-mismatch, or a verdict such as kink; none lists them all.")
-    ] = "",
+        list[str] | None,
+        typer.Argument(
+            help="A code such as shape-mismatch, a verdict such as kink, or a slip such as missing-transpose; "
+            "none lists them all."
+        ),
+    ] = None,
 ) -> None:
-    """Explain a code that a message bears, or a verdict of a check, with an example."""
+    """Explain a code that a message bears, a verdict of a check or a slip in a derivation, with an example."""
     from gradcli.verify.verdict import Verdict  # not needed to start, and it takes its milliseconds
 
-    known = sorted([*MISTAKES, *Verdict])
-    if not code:
+    known = sorted([*MISTAKES, *Verdict, *(slip.code for slip in SLIPS.values())])
+    asked = " ".join(code or [])
+    word = "-".join(asked.strip().removeprefix("error[").removesuffix("]").lower().split())
+    if not word:
         width = max(map(len, known))
         for each in known:
             sys.stdout.write(f"{each:<{width}}  {_text(each).splitlines()[0]}\n")
         return
-    word = code.strip().removeprefix("error[").removesuffix("]").lower()
     if word not in known:
-        raise GradError(command.unknown_code(code, known))
+        raise GradError(command.unknown_code(asked, known))
     sys.stdout.write(f"{word}\n\n{_filled(_text(word))}\n")
 
 
 def _text(word: str) -> str:
     if word in MISTAKES:
         return explanation(word)
+    slip = find(word)
+    if slip is not None:
+        return slip.explanation
     from gradcli.verify.explanations import verdict_explanation
     from gradcli.verify.verdict import Verdict
 

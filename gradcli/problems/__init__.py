@@ -14,6 +14,6 @@ from gradcli.problems.core import (
 __all__ = ["MISTAKES", "GradError", "Label", "Problem", "Source", "Span", "explanation", "mistake"]
 
 # importing the modules registers their mistakes
-from gradcli.problems import command, meaning, syntax
+from gradcli.problems import command, homework, meaning, syntax
 
-__all__ += ["command", "meaning", "syntax"]
+__all__ += ["command", "homework", "meaning", "syntax"]

@@ -54,17 +54,30 @@ def problem_lines(problem: Problem, *, width: int, ascii_only: bool = False) -> 
 
     With `ascii_only`, other characters become the escapes that Python has for them, carets adjusted.
     """
-    page = _Page(width, max([2, *(len(f"{label.span.line} ") for label in problem.labels)]), ascii_only)
     head = Text.assemble((f"error[{problem.code}]", "bold red"), (": ", "bold"))
-    lines = page.paragraph(head, problem.message, _HANG, "bold")
-    for index, source in enumerate(dict.fromkeys(label.span.source for label in problem.labels)):
-        labels = [label for label in problem.labels if label.span.source == source]
+    remarks = [("note", note) for note in problem.notes] + [("help", problem.help)] * bool(problem.help)
+    return drawn(head, problem.message, problem.labels, remarks, width=width, ascii_only=ascii_only)
+
+
+def drawn(
+    head: Text,
+    message: str,
+    labels: Sequence[Label],
+    remarks: Sequence[tuple[str, str]],
+    *,
+    width: int,
+    ascii_only: bool = False,
+) -> list[Text]:
+    """Draw a message with the places it is about and, below them, remarks of a kind: `= note: …`."""
+    page = _Page(width, max([2, *(len(f"{label.span.line} ") for label in labels)]), ascii_only)
+    lines = page.paragraph(head, message, _HANG, "bold")
+    for index, source in enumerate(dict.fromkeys(label.span.source for label in labels)):
+        here = [label for label in labels if label.span.source == source]
         if index:
             lines.append(page.beside(Text()))
-        lines += page.section(labels, *((":::", _OTHER) if index else ("-->", _PRIMARY)))
-    remarks = [("note", note) for note in problem.notes] + [("help", problem.help)] * bool(problem.help)
+        lines += page.section(here, *((":::", _OTHER) if index else ("-->", _PRIMARY)))
     for kind, text in remarks:
-        head = Text.assemble(" " * page.gutter, ("= ", _FRAME), (kind, _REMARK_STYLES[kind]), ": ")
+        head = Text.assemble(" " * page.gutter, ("= ", _FRAME), (kind, _REMARK_STYLES.get(kind, "bold")), ": ")
         lines += page.paragraph(head, text, head.cell_len)
     for line in lines:
         line.rstrip()

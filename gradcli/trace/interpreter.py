@@ -51,6 +51,7 @@ class Interpreter(Expressions):
             raise GradError(*sorted(self.problems, key=lambda p: p.line))
         self._name_nodes()
         self._settle_whole_numbers()
+        self.result.environment, self.result.raw = self.names, self.raw
         return self.result
 
     def _part(self, part: Part) -> None:

@@ -37,6 +37,10 @@ class Traced:
     notes: list[str] = field(default_factory=list)
     inner: set[int] = field(default_factory=set)
     """The numbers of the nodes to which the file gives no name: v1, v2, …"""
+    environment: dict[str, Any] = field(default_factory=dict)
+    """Everything that a name means at the end of the file, also what is no node, such as a shape."""
+    raw: dict[int, Any] = field(default_factory=dict)
+    """Every input written in whole numbers, by node number, as it was written."""
 
     def line_span(self, line: int) -> Span:
         """The whole of a line, without the blanks around it."""
