@@ -151,6 +151,14 @@ LINEAR = "x = 2\nw = 3\np = x * w\nL = p * p\n"
         (INACTIVE, "dx = w * (x > 0)", "right", ""),
         (HINGE, "dw = -x", "right", ""),
         ("x = [0.0, 1.0]\nw = [0.3, 0.5]\nL = sum(relu(x) * w)\n", "dx = w * (x >= 0)", "right", "kink"),
+        ("x = [0.0, 1.0]\nw = [0.3, 0.5]\nL = sum(relu(x) * w)\n", "dx = 2 * w * (x >= 0) - w * (x > 0)", "wrong", ""),
+        ("x = [1.0, 1.0, 0.5]\nL = 2 * max(x)\n", "dx = [2, 0, 0]", "right", "both are allowed"),
+        ("x = [1.0, 1.0, 0.5]\nL = 2 * max(x)\n", "dx = [2, 2, 0]", "wrong", ""),
+        ("x = 0\nL = relu(x)\n", "dx = 1", "right", "both are allowed"),
+        ("x = 0\nL = relu(x)\n", "dx = 1.5", "wrong", ""),
+        ("x = [1.0, 1.0, 0.5]\nL = 2 * max(x)\n", "dx = 2.0 * (x == max(x))", "wrong", ""),
+        ("x = [1.0, 1.0, 0.5]\nL = 2 * max(x)\n", "dx = 2.0 * (x == max(x)) / sum(x == max(x))", "right", ""),
+        ("x = [3.0, 0.0]\nL = sum(where(x > 2, log(x), x * x) + relu(x))\n", "dx = 2 * x + (x > 0)", "wrong", ""),
         (LINEAR, "dx = 2 * p * w", "right", ""),
         (LINEAR, "dx = 6 * p", "right_here_only", "`w` is 3"),
         (LINEAR, "dx = [36.0]", "wrong", "its shape is (1,), and it should be ()"),
@@ -416,7 +424,15 @@ def test_it_fits_the_terminal(width: int, encoding: str) -> None:
 def test_exit_codes(tmp_path: Path) -> None:
     formulas, answers = tmp_path / "f.txt", tmp_path / "a.txt"
     formulas.write_text(LINEAR)
-    for text, code in (("dx = 2*p*w", 0), ("dx = 6*p", 1), ("dx = p", 1), ("dx = q", 1), ("dx = = 3", 2)):
+    for text, code in (
+        ("", 2),
+        ("# nothing", 2),
+        ("dx = 2*p*w", 0),
+        ("dx = 6*p", 1),
+        ("dx = p", 1),
+        ("dx = q", 1),
+        ("dx = = 3", 2),
+    ):
         answers.write_text(text)
         assert run("check", formulas, "--answers", answers).code == code
     assert run("check", formulas, "--answers", tmp_path / "none.txt").code == 2

@@ -12,7 +12,7 @@ import typer
 
 from gradcli.cli.exit_codes import ExitCode
 from gradcli.cli.files import Outcome, Request, go_through, print_failures
-from gradcli.cli.homework import claims_json, marks_of, print_marks, without_note
+from gradcli.cli.homework import Answers, Hint, claims_json, marks_of, print_marks, without_note
 from gradcli.cli.options import (
     LARGEST,
     Digits,
@@ -44,22 +44,8 @@ FOR_HOMEWORK = 4
 
 def check(
     files: Files,
-    answers: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Mark these answers: text, .json, .csv, .npz, or a folder of .npy; - reads standard input.",
-            show_default=False,
-        ),
-    ] = None,
-    hint: Annotated[
-        int,
-        typer.Option(
-            help="How much is told about answers: 0 how many are right, 1 the first wrong line, 2 its kind of slip, "
-            "3 the right local gradient, 4 everything.",
-            min=0,
-            max=4,
-        ),
-    ] = 4,
+    answers: Answers = None,
+    hint: Hint = 4,
     everything: Annotated[
         bool, typer.Option("--all", help="Check the gradients of intermediate nodes, too, not only of inputs.")
     ] = False,
@@ -135,7 +121,7 @@ def check(
             print_check(console(), report, checked(report), digits=digits, full=full)
             if told is not None:
                 console().print()
-        if hessian:
+        if hessian and (told is None or told.everything):
             from gradcli.render.hessian import print_hessian
 
             print_hessian(console(), report, curved(derived), digits=digits, full=full)
@@ -159,7 +145,8 @@ def check(
         else:  # the gradients are what the hint leaves to be found
             shown = {"schema": 1, "command": "check", "file": report.file, "output": report.output}
             shown |= {"gradients": {}, "check": None, "notes": []}
-        second = {"hessian": hessian_json(curved(derived))} if hessian else {}
+        shows = hessian and (told is None or told.everything)
+        second = {"hessian": hessian_json(curved(derived))} if shows else {}
         return {**shown, **second, **claims_json(told), "problems": []}
 
     curvatures: dict[int, HessianCheck] = {}

@@ -6,13 +6,33 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from gradcli.cli.streams import ascii_only, console
 
 if TYPE_CHECKING:
     from gradcli.homework.telling import Told
     from gradcli.report import Report
+
+
+Answers = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Mark these answers: text, .json, .csv, .npz, or a folder of .npy; - reads standard input.",
+        show_default=False,
+    ),
+]
+Hint = Annotated[
+    int,
+    typer.Option(
+        help="How much is told about answers: 0 how many are right, 1 the first wrong line, 2 its kind of slip, "
+        "3 the right local gradient, 4 everything.",
+        min=0,
+        max=4,
+    ),
+]
 
 
 def marks_of(report: Report, answers: Sequence[str], hint: int) -> Told | None:

@@ -43,6 +43,10 @@ def read_answers(report: Report, answers: Sequence[Path | Source], *, standard_i
     sheet = read_sheet(report, *(read(source, claims=True) for source in texts))
     for source, named in arrays:
         add_arrays(sheet, source, named)
+    marked = {line.file for line in sheet.lines}
+    for source in (*texts, *(source for source, _ in arrays)):
+        if source.name not in marked:
+            raise GradError(homework.broken_answers(source, 0, "there is no line to be marked in it"))
     finish(sheet)
     return sheet
 

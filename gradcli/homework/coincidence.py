@@ -17,7 +17,7 @@ from gradcli.graph import Node
 from gradcli.graph.op import size_of
 from gradcli.homework.labels import Structure
 from gradcli.homework.mark import Verdict
-from gradcli.homework.points import Draw, Point
+from gradcli.homework.points import Draw, Point, distance
 from gradcli.homework.sheet import Line
 
 if TYPE_CHECKING:
@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 
 POINTS = 2
 """At so many points a line must hold for a reason to be given."""
+
+
+AT_KINK = 1e-9
+"""So near to a corner a number is at it."""
+
+AROUND, NEAR, SLACK = 12, 1e-5, 1e-3
+"""How many points around the file's inputs are looked at, how near they are, and how much a slope may change there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +85,39 @@ def _intended(marking: Marking, j: int, point: Point, given: dict[int, Any]) -> 
         return marking.points.value(line.expression, point, given)
     truth = marking.truth_at(line, point)
     return None if truth is None else state.factor * truth
+
+
+# At a kink ---------------------------------------------------------------------------------------
+
+
+def allowed_at_kink(marking: Marking, line: Line, value: Any) -> bool:
+    """Whether a line has, at the file's inputs, another slope that is allowed at a kink there.
+
+    A formula must be right all around the file's inputs, on whatever side of the kink.  At them no entry may be beyond
+    what the gradient is around them; and where equal entries share a gradient, the whole of it must be there.
+    """
+    here, truth = marking.points.here, marking.truth_at(line, marking.points.here)
+    kinks = [n for n in marking.sheet.forward if n.op.kink]
+    ties = any(n.op.scalar is None for n in kinks)
+    if not ties and not any(distance(n, here) < AT_KINK for n in kinks):
+        return False
+    draws = {n.number: _around for n in marking.points.drawing.inputs if n.number not in marking.points.drawing.labels}
+    points = [marking.points.drawing.at(draws) for _ in range(AROUND)]
+    if value is None or not line.about_gradient or any(p is None for p in points):
+        return False
+    if not line.numeric and any(p is None or not _right_at(marking, line, p) for p in points):
+        return False
+    slopes = np.stack([np.asarray(marking.truth_at(line, p), float) for p in points if p is not None])
+    given = np.asarray(value, float)
+    slack = SLACK * float(np.max(np.abs(slopes), initial=1.0))
+    if given.shape != slopes.shape[1:] or not np.all(np.isfinite(given)):
+        return False
+    inside = np.all(given >= slopes.min(axis=0) - slack) and np.all(given <= slopes.max(axis=0) + slack)
+    return bool(inside) and (not ties or abs(float(given.sum()) - float(np.sum(truth))) <= slack * given.size)
+
+
+def _around(value: Any, random: np.random.Generator) -> Any:
+    return value + NEAR * random.uniform(-1, 1, np.shape(value)) * np.maximum(1.0, np.abs(value))
 
 
 # Kinks -------------------------------------------------------------------------------------------

@@ -234,6 +234,15 @@ class Drawing:
             self._first_stage = min(stage, len(STAGES) - 1)
         return found
 
+    def at(self, draws: Mapping[int, Draw]) -> Point | None:
+        """A point at which some inputs (by node number) are drawn, and the others are the file's own."""
+        inputs = {}
+        for node in self.inputs:
+            if node.number in draws:
+                new = draws[node.number](self.here.values[node.number], self.random)
+                inputs[node.number] = new if node.shape else float(new)
+        return self.evaluated(inputs)
+
     def _inputs(self, draw: Draw, kept: Mapping[int, Draw]) -> dict[int, Any]:
         inputs = {}
         for node in self.inputs:

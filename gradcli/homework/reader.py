@@ -69,6 +69,8 @@ class _Reader(Interpreter):
         self.sheet = sheet
         self.graph = sheet.graph
         self.names = environment
+        for number in traced.inner:  # v1, v2, … are names in what `derive` prints
+            environment.setdefault(sheet.graph.nodes[number].name, sheet.graph.nodes[number])
         self.raw = dict(traced.raw)
         self.claims_only = claims_only
         nodes = {n.name: n for n in sheet.forward if n.op is not CONSTANT}

@@ -16,6 +16,7 @@ import numpy as np
 
 from gradcli.evaluate import CannotEvaluate, operate
 from gradcli.graph import Node
+from gradcli.homework import coincidence
 from gradcli.homework.compare import RELATIVE, numbers
 from gradcli.homework.mark import Verdict
 from gradcli.homework.points import Point
@@ -89,6 +90,8 @@ def judge(marking: Marking, line: Line) -> Found:
     rounded = [n for n in sound if _is_rounded(n)]
     if rounded and fits(written, truth, GENEROUS):
         return Found(Verdict.RIGHT, ("rounding: a little more than half a unit of the last digit",), digits=digits)
+    if coincidence.allowed_at_kink(marking, line, written.value):
+        return Found(Verdict.RIGHT, ("at a kink another slope is chosen than here; both are allowed",), digits=digits)
     factor = _factor(marking, line)
     if factor is not None:
         return Found(Verdict.SCALED, digits=digits, factor=factor)
