@@ -25,7 +25,7 @@ from gradcli.verify.directions import random_directions
 from gradcli.verify.exact import Exact, ancestors, cost
 from gradcli.verify.hull import nearest_mean
 from gradcli.verify.precise import Arithmetic
-from gradcli.verify.probe import EXPONENTS, Kind, Probe, probe
+from gradcli.verify.probe import EXPONENTS, Kind, Probe, Side, probe
 from gradcli.verify.reasons import Diagnosis
 from gradcli.verify.rules import wrong_rules
 from gradcli.verify.symbolic import read_symbolically
@@ -45,8 +45,10 @@ NOTHING = 1e-20
 KINKS = 24
 """So many kinks at once are judged together; more are judged one by one."""
 ROUNDS = 12
-SINGLES = 60
-"""So many entries are looked at one by one; if more are in doubt, the rest stays unresolved."""
+SINGLES, PATIENCE = 40, 3.0
+"""So many entries are looked at one by one, for so many seconds; if more are in doubt, the rest is judged together."""
+CROWD_SECONDS = 4.0
+"""And for so long."""
 SECONDS = 30.0
 COST = 2e-6
 """Seconds an operation on numbers of 130 digits takes, about."""
@@ -213,6 +215,8 @@ class _Checker:
         """Acquits groups along random directions; halves those that fail until single entries are left."""
         groups = self._grouped(places)
         waiting = [g for g in groups if g]
+        crowd: list[_Place] = []
+        begun = time.monotonic()
         while waiting:
             if time.monotonic() > self.until:
                 return
@@ -222,14 +226,91 @@ class _Checker:
                 for p in group:
                     p.verdict = Verdict.AGREE
             elif len(group) == 1:
-                if self.singles < SINGLES:
+                if self.singles < SINGLES and time.monotonic() - begun < PATIENCE:
                     self._judge_one(group[0])
                     self.singles += 1
                 else:
-                    group[0].reason = f"more than {SINGLES} entries were in doubt; this one was not looked at"
+                    crowd += group
+            elif crowd and self._finite(group):
+                crowd += group
             else:
                 half = len(group) // 2
                 waiting += [group[half:], group[:half]]
+        if crowd:
+            self._judge_crowd(crowd, [p for p in places if p.verdict is Verdict.KINK and self._finite([p])])
+
+    def _finite(self, group: list[_Place]) -> bool:
+        m = self._exact(DIGITS[0]).arithmetic
+        return all(m.context.isfinite(p.rule) and self._movable(p) for p in group)
+
+    def _judge_crowd(self, crowd: list[_Place], kinks: list[_Place]) -> None:
+        """Many entries in doubt, most likely at kinks: are they a mean of the gradients at points nearby?
+
+        Each such gradient is the sweep's own, and believed only if the function moves as it says at that point.
+        """
+        until = min(self.until, time.monotonic() + CROWD_SECONDS)
+        for p in crowd:
+            p.reason = f"more than {self.singles} entries were in doubt; this one was not settled"
+        crowd = [p for p in crowd if self._finite([p])]
+        movers = crowd + kinks
+        target = np.array([p.value for p in movers])
+        if not np.all(np.isfinite(target)) or not movers:
+            return
+        points: list[Any] = []
+        spread = self.random.uniform(0.5, 1.5, len(movers))
+        directions = [spread, -spread]
+        residual = target
+        while time.monotonic() < until:
+            direction = directions.pop() if directions else residual / np.abs(residual).max() + 1e-3 * spread
+            spread = self.random.uniform(0.5, 1.5, len(movers)) * self.random.choice([-1.0, 1.0], len(movers))
+            near = self._swept_near(movers, direction)
+            if near is None:
+                continue
+            points.append(near)
+            residual = target - nearest_mean(np.array(points), target)
+            size = max(1e-300, float(np.abs(points).max()), float(np.abs(target).max()))
+            if np.abs(residual).max() <= 1e-8 * size and not directions:
+                self._settle_crowd(crowd, np.array(points)[:, : len(crowd)])
+                return
+        for k in np.argsort(-np.abs(residual[: len(crowd)]))[:10]:  # the most suspicious ones have a look of their own
+            if residual[k] != 0 and time.monotonic() < self.until:
+                crowd[k].reason = ""
+                self._judge_one(crowd[k])
+
+    def _settle_crowd(self, crowd: list[_Place], points: Any) -> None:
+        """All these values are slopes of the function, or a mean of slopes that meet here."""
+        m = self._exact(DIGITS[0]).arithmetic
+        for p, low, high in zip(crowd, points.min(axis=0), points.max(axis=0), strict=True):
+            p.reason = ""
+            if high - low <= 1e-12 * max(abs(low), abs(high)):
+                p.rule, p.verdict = m.of(float(high)), Verdict.AGREE
+            else:
+                p.verdict = Verdict.KINK
+                p.probe = Probe(*[Side(Kind.SLOPE, m.of(float(s)), m.of(0)) for s in (low, high)])
+
+    def _swept_near(self, places: list[_Place], direction: Any) -> Any:
+        """The sweep's gradient a little way along a direction, if the function moves there as it says; else None."""
+        exact = self._exact(DIGITS[0])
+        m = exact.arithmetic
+        moved = exact.downstream({p.node.number for p in places})
+        away = [m.of(float(d)) * self._scale(p) * m.power(10, -30) for p, d in zip(places, direction, strict=True)]
+        shifts = self._directions(m, places, away)
+        rules = exact.gradients(exact.values(shifts, moved))
+        slopes = []
+        for p in places:
+            rule = rules.get(p.node.number)
+            slopes.append(m.of(0) if rule is None else m.of(rule[p.index] if p.index else rule))
+        weights = self.random.uniform(0.5, 1.5, len(places))
+        probing = [m.of(float(w)) * self._scale(p) * m.power(10, -70) for w, p in zip(weights, places, strict=True)]
+        there = [
+            exact.at(self._directions(m, places, [a + sign * b for a, b in zip(away, probing, strict=True)]), moved)
+            for sign in (1, -1)
+        ]
+        told = sum((g * h for g, h in zip(slopes, probing, strict=True)), m.of(0))
+        heard = sum((abs(g * h) for g, h in zip(slopes, probing, strict=True)), m.of(0))
+        if not abs((there[0] - there[1]) / 2 - told) <= SURE * heard + self._noise(m.digits):
+            return None
+        return np.array([m.floats(s) for s in slopes])
 
     def _grouped(self, places: list[_Place]) -> list[list[_Place]]:
         """Entries whose gradients are of like size together, for each must be heard; zeros apart."""
@@ -746,7 +827,6 @@ def _badness(entry: Entry) -> tuple[bool, int, float, float]:
 
 def _in(found: Probe, m: Any) -> Probe:
     """A probe with its numbers in another arithmetic."""
-    from gradcli.verify.probe import Side
 
     def of(side: Side) -> Side:
         if side.kind is not Kind.SLOPE:
