@@ -122,6 +122,7 @@ class _Checker:
         self._exacts: dict[int, Exact] = {}
         self._noises: dict[int, Any] = {}
         self._swept: dict[int, dict[int, Any]] = {}
+        self._typical: dict[int, Any] = {}
         self.random = np.random.default_rng(20)
 
     # The course of a check ------------------------------------------------------------------------
@@ -338,8 +339,11 @@ class _Checker:
         entry = abs(m.of(value[p.index] if p.index else value))
         if entry != 0 and m.context.isfinite(entry):
             return entry
-        sizes = [abs(v) for v in np.abs(m.floats(value)).ravel() if v != 0 and np.isfinite(v)] if p.index else []
-        return m.of(min(float(np.median(sizes)), 1.0) if sizes else 1.0)
+        if p.node.number not in self._typical:
+            floats = np.abs(np.asarray(m.floats(value), dtype=float)).ravel()
+            sizes = floats[(floats != 0) & np.isfinite(floats)] if p.index else []
+            self._typical[p.node.number] = m.of(min(float(np.median(sizes)), 1.0) if len(sizes) else 1.0)
+        return self._typical[p.node.number]
 
     def _acquitted(self, group: list[_Place]) -> bool:
         """Whether along two random directions the function moves as the sweep says."""
