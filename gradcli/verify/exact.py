@@ -33,6 +33,8 @@ class Exact:
         self.output = report.output_node
         self.nodes = ancestors(self.output)
         self.seed = self.arithmetic.array(report.seed)
+        self.broken: dict[tuple[int, int], bool] = {}
+        """By node and slot, whether the operation has a corner or a jump there: asked for every entry, found once."""
         self.base: dict[int, Any] = {}
         self.base = self.values({})
         self.result = self.scalar(self.base)

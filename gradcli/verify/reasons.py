@@ -85,7 +85,9 @@ def hits(exact: Exact, node: Node) -> Iterator[Node]:
         for slot, operand in enumerate(each.operands):
             if operand.number not in moved or operand.dtype not in FLOATS:
                 continue
-            if _breaks(m, each, operands, slot, step):
+            if (each.number, slot) not in exact.broken:
+                exact.broken[each.number, slot] = _breaks(m, each, operands, slot, step)
+            if exact.broken[each.number, slot]:
                 yield each
                 break
 
