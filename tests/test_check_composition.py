@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import gradcli
+from gradcli.differentiate import sweep
 from gradcli.report import Report
 from gradcli.verify.check import check
 from gradcli.verify.verdict import Verdict
@@ -151,9 +152,9 @@ Sweep = Callable[..., Any]
 def _broken(spoil: Callable[[list[Any], list[Any]], None]) -> Callable[[Sweep], Sweep]:
     """A sweep whose gradients are spoiled once it is done: `spoil(gradients, order)`."""
 
-    def breaks(sweep: Sweep) -> Sweep:
+    def breaks(right: Sweep) -> Sweep:
         def broken(order: Any, values: Any, seed: Any, *rest: Any, **more: Any) -> Any:
-            swept = sweep(order, values, seed, *rest, **more)
+            swept = right(order, values, seed, *rest, **more)
             gradients = list(swept.gradients)
             spoil(gradients, list(order))
             return replace(swept, gradients=gradients)
@@ -189,7 +190,7 @@ def test_broken_sweeps_disagree(name: str, spoil: Any, monkeypatch: pytest.Monke
     from gradcli.verify import exact
 
     report = report_of(name)
-    broken = _broken(spoil)(exact.sweep)
+    broken = _broken(spoil)(sweep)
     floats = broken(list(report.order_nodes), report.values, report.seed)
     names = check_names(report)
     gradients = {n: np.asarray(floats.gradients[report.node(n).number], float) for n in names}

@@ -511,6 +511,10 @@ class _Checker:
         if kinds <= {Kind.SLOPE} or (len(sides) == 1 and Kind.DOMAIN in kinds):
             p.verdict = Verdict.KINK
             return
+        if Kind.SLOW in kinds:
+            p.verdict = Verdict.UNRESOLVED
+            p.reason = f"down to steps of 1e-{EXPONENTS[DIGITS[1]][-1]} the slopes change too slowly to settle"
+            return
         p.verdict = Verdict.UNDEFINED
         p.found = Diagnosis.of_kind(self._exact(DIGITS[0]), p.node, left.kind, right.kind)
         p.reason = p.found.reason

@@ -26,6 +26,7 @@ class Kind(StrEnum):
     JUMP = "jump"
     INFINITE = "infinite slope"
     OSCILLATION = "oscillation"
+    SLOW = "slow"
     DOMAIN = "not defined"
 
 
@@ -133,4 +134,6 @@ def _limit(q: list[Any], errors: list[Any], m: Arithmetic) -> Side:
         if abs(one - two) <= 1e-6 * max(abs(one), abs(two), abs(q[0])):
             settled = two if abs(two) > 1e-6 * abs(q[0]) else m.of(0)
             return Side(Kind.SLOPE, settled, abs(one - two))
+    if steady and all(0.3 < r < 0.95 for r in shrink):
+        return Side(Kind.SLOW)  # such as 1/log(h): it tends to something, and no step is short enough to tell to what
     return Side(Kind.OSCILLATION)

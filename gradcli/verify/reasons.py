@@ -47,6 +47,7 @@ class Diagnosis:
             Kind.JUMP: "a jump",
             Kind.INFINITE: "an infinite slope",
             Kind.OSCILLATION: "a slope that oscillates and settles on no value",
+            Kind.SLOW: "a slope that does not settle",
             Kind.DOMAIN: "no value",
         }
         sides = "on either side" if left is right is Kind.DOMAIN else "from both sides" if left is right else ""
