@@ -153,7 +153,8 @@ class _Checker:
     def _judge_all(self, places: dict[str, list[_Place]], everywhere: list[_Place]) -> None:
         if cost(ancestors(self.report.output_node)) * COST * EVALUATIONS > self.seconds:
             self.notes.append(
-                f"too large for {DIGITS[0]} digits in {self.seconds:g} s: judged by differences in float64"
+                f"too large for {DIGITS[0]} digits in {self.seconds:g} s: each gradient is judged whole along random "
+                f"directions, and up to {DIFFERENCES:,} of its entries by differences in float64"
             )
             self._judge_large(places)
         else:
@@ -704,16 +705,13 @@ class _Checker:
         off = np.abs(np.array([places[k].value for k in found.positions]) - found.slope)
         with np.errstate(all="ignore"):
             wrong = found.usable & (off > 100 * found.bound) & (off > 1e-5 * np.abs(found.slope))
+        for p in places:
+            p.verdict, p.reason = Verdict.UNRESOLVED, "the gradient it is part of is wrong somewhere"
         for k, refuted, slope in zip(found.positions, wrong, found.slope, strict=True):
             if refuted:
                 places[k].verdict = Verdict.DISAGREE
                 places[k].slope = float(slope)
                 places[k].reason = "the sweep's rules do not give this derivative"
-            else:
-                places[k].verdict, places[k].reason = (
-                    Verdict.UNRESOLVED,
-                    "the gradient it is part of is wrong somewhere",
-                )
         if not wrong.any():
             worst_place = places[int(np.argmax(np.where(found.usable, off, 0)))] if len(found.positions) else places[0]
             worst_place.verdict = Verdict.DISAGREE
