@@ -28,6 +28,7 @@ from gradcli.verify.differences import (
     rounding_seen,
     scales,
 )
+from gradcli.verify.exact import Exact
 from gradcli.verify.many import FAULTS, as_evaluated, downstream
 
 if TYPE_CHECKING:
@@ -125,13 +126,14 @@ def _unfit(report: Report, nodes: list[Node]) -> str:
     return ""
 
 
-def _flat(gradients: Any, nodes: list[Node]) -> Any:
+def _flat(gradients: Any, nodes: list[Node], zeros: Any = np.zeros) -> Any:
     """Some gradients, one after the other; zeros where none arrived."""
     found = []
     for node in nodes:
         gradient = gradients[node.number] if node.number < len(gradients) else None
-        gradient = np.zeros(node.shape) if gradient is None else np.asarray(gradient, float)
-        found.append(np.broadcast_to(gradient, node.shape).reshape(-1))
+        array = np.asarray(zeros(node.shape) if gradient is None else gradient)
+        array = array if array.dtype == object else array.astype(float)
+        found.append(np.broadcast_to(array, node.shape).reshape(-1))
     return np.concatenate(found)
 
 
@@ -141,16 +143,39 @@ def _by_the_adjoint_graph(report: Report, nodes: list[Node]) -> Any:
     adjoint = Adjoint(graph.nodes, len(report.values))
     first = adjoint_sweep(list(report.order_nodes), report.seed, adjoint)
     values = evaluate_nodes(adjoint.nodes, list(report.values), plain=True)
+    return _rows(first, values, nodes, _one_at, np.zeros)
+
+
+def at_many_digits(exact: Exact, names: Iterable[str]) -> Any:
+    """The same matrix by the same rules, in an arithmetic of many digits: objects, to be turned into floats."""
+    report, m = exact.report, exact.arithmetic
+    graph = report.traced.graph
+    adjoint = Adjoint(graph.nodes, len(report.values))
+    first = adjoint_sweep(list(report.order_nodes), report.seed, adjoint)
+    values: Values = [exact.base.get(n) for n in range(len(report.values))]
+    for node in adjoint.nodes:
+        operands = [values[o.number] for o in node.operands]
+        values.append(m.array(node.data) if node.leaf else m.seen(node.op.forward(*operands, **node.settings)))
+
+    def one_at(at: tuple[int, ...], shape: Shape) -> Any:
+        return m.array(_one_at(at, shape))
+
+    nodes = [report.node(name) for name in names]
+    return m.floats(_rows(first, values, nodes, one_at, lambda n: np.full(n, m.of(0), dtype=object)))
+
+
+def _rows(first: dict[int, Node], values: Values, nodes: list[Node], one_at: Any, zeros: Any) -> Any:
+    """A row an entry of a gradient: that entry, swept back."""
     rows = []
     for node in nodes:
         gradient = first[node.number]
         order = backward_order(gradient) if gradient.differentiable else []
         for at in np.ndindex(*node.shape):
             if order:
-                swept = sweep(order, values, _one_at(at, gradient.shape))
-                rows.append(_flat(swept.gradients, nodes))
+                swept = sweep(order, values, one_at(at, gradient.shape))
+                rows.append(_flat(swept.gradients, nodes, zeros))
             else:  # it is a constant
-                rows.append(np.zeros(sum(int(np.prod(n.shape)) for n in nodes)))
+                rows.append(zeros(sum(int(np.prod(n.shape)) for n in nodes)))
     return np.stack(rows) if rows else np.zeros((0, 0))
 
 
