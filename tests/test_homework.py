@@ -292,6 +292,14 @@ def test_updates_of_some_entries() -> None:
     assert verdicts(marked(formulas, lines.replace("dz /= n\n", ""))) == ["helper", "wrong"]
 
 
+def test_updates_through_a_mask() -> None:
+    formulas = "x = [-0.5, 1.0, 0.2]\nw = [0.3, 0.5, -0.8]\nh = relu(x)\nL = sum(h * w)\n"
+    assert verdicts(marked(formulas, "dx = w.copy()\ndx[x <= 0] = 0\n")) == ["helper", "right"]
+    assert verdicts(marked(formulas, "dx = w.clone()\ndx[x > 0] = 0\n")) == ["helper", "wrong"]
+    assert verdicts(marked(formulas, "dx = w * (x > 0).float()\n")) == ["right"]
+    assert verdicts(marked(formulas, "dh = w.t()\ndx = dh.clone()\ndx[h == 0] *= 0\n")) == ["right", "helper", "right"]
+
+
 def test_several_statements_and_targets() -> None:
     told = marked(LINEAR, "dp = 2 * p; dx, dw = dp * w, dp * x\n")
     assert [(line.text, line.verdict) for line in told.lines[1:]] == [

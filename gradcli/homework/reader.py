@@ -18,6 +18,7 @@ from gradcli.homework.spelling import Kind, Spelling, Target
 from gradcli.homework.written import of_array, written
 from gradcli.language import Program, read
 from gradcli.ops.arrange import put
+from gradcli.ops.compare import where
 from gradcli.ops.create import Limits
 from gradcli.problems import GradError, Problem, Source, Span, homework, meaning
 from gradcli.problems.syntax import too_deep
@@ -141,6 +142,9 @@ class _Reader(Interpreter):
         part = self._part_of_earlier(statement)
         assert part is not None
         whole = self.value(ast.copy_location(ast.Name(ast.unparse(part.value), ast.Load()), part.value))
+        mask = None if isinstance(part.slice, (ast.Tuple, ast.Slice)) else self.value(part.slice)
+        if type(mask) is Node and mask.dtype == "bool" and mask.shape == whole.shape:
+            return self._chosen(statement, whole, mask, right)
         before = self.value(ast.copy_location(ast.Subscript(part.value, part.slice, ast.Load()), part))
         change = self.value(right)
         if isinstance(statement, ast.AugAssign):
@@ -151,6 +155,14 @@ class _Reader(Interpreter):
         total = self.binary("+", whole, change, statement, (part.value, right))
         assert type(total) is Node
         return total
+
+    def _chosen(self, statement: ast.stmt, whole: Node, mask: Node, right: ast.expr) -> Node:
+        """The whole of an earlier line after the entries of a mask are given anew: `dz[z <= 0] = 0`."""
+        change = self.value(right)
+        if isinstance(statement, ast.AugAssign):
+            change = self.binary(BINARY[type(statement.op)], whole, change, statement, (statement.target, right))
+        operands = (mask, self.operand(change, right), whole)
+        return self.apply(where, operands, None, statement, (statement, right, statement))
 
     def _claim(self, text: str, left: ast.expr, right: ast.expr, update: ast.stmt | None = None) -> None:
         """Adds the line of `left = right`, or, for an `update`, of `left` after some of its entries were changed."""

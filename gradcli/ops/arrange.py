@@ -75,7 +75,7 @@ def _axes_or_none(value: Any) -> Any:
 transpose: Op = operator(
     "transpose",
     "x",
-    spellings=("permute",),
+    spellings=("permute", ".t", "torch.t"),
     settings={"axes": Setting(_axes_or_none, None, gathers=True)},
     shape=lambda x, axes=None: tuple(x[a] for a in _order(axes, len(x))),
     forward=lambda x, axes=None: np.transpose(x, None if axes is None else _order(axes, np.ndim(x))),

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph import Node
+from gradcli.graph.dtypes import FLOATS
 from gradcli.ops.arrange import reshape
 from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
@@ -185,6 +186,14 @@ def _item(reader: Expressions, call: Call) -> Any:
     return call.values[0]
 
 
+def _as_float(reader: Expressions, call: Call) -> Any:
+    """`mask.float()`: the numbers 0 and 1; what is a float already stays as it is."""
+    node = reader.operand(call.values[0], call.places[0])
+    if node.dtype in FLOATS:
+        return node
+    return reader.apply(cast, (node,), {"dtype": "float64"}, call.place, call.places[:1])
+
+
 def _leave_graph(reader: Expressions, call: Call) -> Any:
     """`x.numpy()`: the numbers of a tensor, which no gradient follows."""
     node = _node(reader, call)
@@ -259,6 +268,8 @@ METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
     "numpy": _leave_graph,
     "cpu": _item,
     "contiguous": _item,
+    "float": _as_float,
+    "double": _as_float,
     "requires_grad_": _item,
     "size": _size,
     "dim": lambda reader, call: _node(reader, call).ndim,
