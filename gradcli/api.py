@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,13 @@ from gradcli.graph import CONSTANT, INPUT, Node, backward_order, constant
 from gradcli.graph.collector import paused_collector
 from gradcli.graph.dtypes import FLOATS
 from gradcli.language import read
-from gradcli.ops.create import MAX_ELEMENTS, Limits
+from gradcli.ops.create import MAX_ELEMENTS, MAX_STEPS, Limits
 from gradcli.problems import GradError, Source, command, meaning
 from gradcli.report import Report
+from gradcli.report.sequences import clip, compare, members
 from gradcli.sources import read_source
 from gradcli.trace import Traced, trace
+from gradcli.trace.truncate import truncated
 
 CLAIMS_KEPT = "claims (`==`) are kept, and not checked by this command"
 """The end of the note on claims that are not marked."""
@@ -38,6 +41,9 @@ def derive(
     upstream: Mapping[str, Any] | None = None,
     dtype: str = "float64",
     max_elements: int = MAX_ELEMENTS,
+    max_steps: int = MAX_STEPS,
+    truncate: Mapping[str, int] | None = None,
+    clip_norm: float | None = None,
 ) -> Report:
     """Derives every gradient of a formula file.
 
@@ -45,7 +51,9 @@ def derive(
     `of` names the node to differentiate, instead of the file's own output.  `wrt` restricts the sweep to the ways that
     lead to these nodes.  `upstream` gives the seed, `{"c": [[1, 0], [0, 1]]}`, needed where the output is
     no scalar: its value is a number, a nested list, an array, or the name of a node.  `dtype` is the
-    precision of inputs that name none, `max_elements` the size of the largest tensor allowed.
+    precision of inputs that name none, `max_elements` the size of the largest tensor allowed, `max_steps` the number
+    of passes of loops and calls of functions.  `truncate={"h": 5}` cuts the way back at every fifth state of
+    the family h, and `clip_norm` scales the gradients of the inputs to that joint norm.
 
     Raises GradError, which carries every problem found.
 
@@ -59,8 +67,30 @@ def derive(
         raise GradError(command.bad_option("--dtype", "float64, float32 or float16", dtype))
     wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
     with paused_collector():
-        traced = read_graph(text_or_path, dtype=dtype, max_elements=max_elements)
-        return _derived(traced, of, wrt, dict(upstream or {}))
+        traced = read_graph(text_or_path, dtype=dtype, max_elements=max_elements, max_steps=max_steps)
+        cut = _truncated(traced, truncate) if truncate else None
+        report = _derived(traced, of, wrt, dict(upstream or {}))
+        if cut is not None:
+            shorter, name, every, cuts = cut
+            whole, report = report, _derived(shorter, of, wrt, dict(upstream or {}))
+            report = replace(report, truncation=compare(whole, report, name, every, cuts))
+        return report if clip_norm is None else replace(report, clipping=clip(report, clip_norm))
+
+
+def _truncated(
+    traced: Traced, truncate: Mapping[str, int]
+) -> tuple[Traced, str, int, list[tuple[str, tuple[str, ...]]]]:
+    """The program with the way back through a family of states cut."""
+    if len(truncate) != 1:
+        raise GradError(command.bad_option("--truncate", "one family, NAME=STEPS", ", ".join(truncate)))
+    ((name, every),) = truncate.items()
+    found = members(traced.graph.nodes)
+    if name not in found:
+        raise GradError(command.unknown_family("--truncate", name, list(found)))
+    if every < 1:
+        raise GradError(command.bad_option("--truncate", "a number of steps from 1", str(every)))
+    shorter, cuts = truncated(traced, found[name], every)
+    return shorter, name, every, cuts
 
 
 def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mapping[str, Any]) -> Report:
@@ -84,12 +114,16 @@ def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mappi
 
 
 def read_graph(
-    text_or_path: str | Path | Source, *, dtype: str = "float64", max_elements: int = MAX_ELEMENTS
+    text_or_path: str | Path | Source,
+    *,
+    dtype: str = "float64",
+    max_elements: int = MAX_ELEMENTS,
+    max_steps: int = MAX_STEPS,
 ) -> Traced:
     """The graph of a formula file, read but not evaluated.  Raises GradError."""
     source = _source(text_or_path)
     program = read(source)
-    traced = trace(program, Limits(source.directory, max_elements), dtype)
+    traced = trace(program, Limits(source.directory, max_elements, max_steps), dtype)
     if not traced.graph.nodes and not traced.claims:
         raise GradError(command.empty_file(source.name))
     return traced
@@ -118,6 +152,12 @@ def _output(traced: Traced, of: str | None) -> Node:
 
 
 def _last_definition(traced: Traced) -> Node:
+    if traced.last is not None:
+        if (after := traced.without_gradient) is not None:
+            traced.notes.append(
+                f"the output is `{traced.last.name}`; `{after.name}`, defined after it, has no derivative"
+            )
+        return _scalar_beside(traced, traced.last)
     for node in reversed(traced.graph.nodes):
         if node.op is not INPUT and node.op is not CONSTANT and node.number not in traced.inner:
             return node
@@ -127,6 +167,29 @@ def _last_definition(traced: Traced) -> Node:
     inputs = ", ".join(f"`{name}`" for name in list(traced.names)[:5])
     span = traced.line_span(traced.graph.nodes[-1].line) if traced.graph.nodes else None
     raise GradError(meaning.nothing_to_derive(span, traced.source.name, f"only inputs are defined: {inputs}"))
+
+
+def _scalar_beside(traced: Traced, last: Node) -> Node:
+    """The output of a file that says nothing about it, given its last definition.
+
+    A pasted program may go on after its loss, with the gradients that it computes by hand.  So a last definition that
+    is a tensor gives way to a scalar that nothing uses, if there is just one: that is a result, too.
+    """
+    if math.prod(last.shape) == 1:
+        return last
+    used = {o.number for n in traced.graph.nodes for o in n.operands}
+    results = [
+        node
+        for node in traced.names.values()
+        if node.operands and not node.shape and node.number not in used and node.op.passing(node.operands)
+    ]
+    if len(results) != 1:
+        return last
+    traced.notes.append(
+        f"the output is `{results[0].name}`, a number that nothing uses; "
+        f"the last definition, `{last.name}`, is a tensor"
+    )
+    return results[0]
 
 
 def _named(traced: Traced, option: str, name: str) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import IO
 
@@ -21,7 +22,25 @@ def read_source(path: Path, *, standard_input: IO[bytes] | None = None) -> Sourc
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise GradError(command.unreadable_file(str(path), reason.lower())) from None
-    return Source(path.name, _decoded(str(path), data), path.parent)
+    text = _decoded(str(path), data)
+    return Source(path.name, _code_cells(str(path), text) if path.suffix == ".ipynb" else text, path.parent)
+
+
+def _code_cells(name: str, text: str) -> str:
+    """The code of a Jupyter notebook, cell after cell, each under a comment with its number.
+
+    Lines for the notebook itself (`%matplotlib inline`, `!pip install …`) become comments.
+    """
+    try:
+        cells = json.loads(text)["cells"]
+        codes = [("".join(cell["source"]), at) for at, cell in enumerate(cells, start=1) if cell["cell_type"] == "code"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise GradError(command.bad_notebook(name)) from None
+    parts = []
+    for code, at in codes:
+        lines = [f"# {line}" if line.lstrip()[:1] in ("%", "!", "?") else line for line in code.split("\n")]
+        parts.append("\n".join([f"# cell {at}", *lines]))
+    return "\n\n".join(parts) + "\n"
 
 
 def _decoded(name: str, data: bytes) -> str:

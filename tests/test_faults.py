@@ -154,6 +154,8 @@ def _unreadable(directory: Path) -> list[str | Path]:
     return ["derive", "x" * 5000 + ".txt"]  # permissions would not stop the superuser; this stops everybody
 
 
+_SAMPLE = BAD.parent.parent / "samples" / "rnn.txt"
+
 ELSEWHERE: Mapping[str, tuple[str, Callable[[Path], list[str | Path]], str]] = {
     "missing": ("missing-file", lambda _: ["derive", "circiut.txt"], "there is no file `circiut.txt`"),
     "directory": ("directory", _directory, "`formulas` is a directory"),
@@ -166,6 +168,8 @@ ELSEWHERE: Mapping[str, tuple[str, Callable[[Path], list[str | Path]], str]] = {
     "empty": ("empty-file", _file("empty.txt", b""), "empty.txt has no formula in it"),
     "blank": ("empty-file", _file("blank.txt", b"\xef\xbb\xbf \t\r\n\f\n"), "blank.txt has no formula in it"),
     "odd name": ("unknown-name", _file("[red]x [1].txt", b"y = q"), "[red]x [1].txt:1:5"),
+    "notebook": ("bad-notebook", _file("note.ipynb", b"{}"), "`note.ipynb` is not a Jupyter notebook"),
+    "family": ("unknown-family", lambda _: ["derive", _SAMPLE, "--truncate", "k=2"], "its families are h"),
     "unknown code": ("unknown-code", lambda _: ["explain", "shapes"], "about `shapes`"),
     "unknown operator": ("unknown-operator", lambda _: ["ops", "relo"], "no operator `relo`"),
     "answers": ("broken-answers", lambda d: _answers(d, "a.json", b'{"dx": [1,'), "a.json:1:1"),

@@ -68,6 +68,9 @@ GRADIENTS: dict[str, dict[str, Any]] = {
         "V": [[0, 0], [0.0641, 0.7891], [0, 0], [0, 0]],
         "U": [[0.2189, 0.1642], [0, 0], [-0.1840, -0.1380], [0.4418, 0.3314]],
     },
+    "rnn.txt": {"V": [[0.17043, 0.23867], [-0.17043, -0.23867]], "b": [-0.47043, 0.70608]},
+    "gru.txt": {"Uz": [[-0.00938, -0.01453], [-0.01188, 0.00379]]},
+    "my_linear.txt": {},
 }
 """By file and name, the derivative of the output, worked out by hand, or with another library (in float64:
 `saturated.txt` has lost digits, and shows it)."""
@@ -92,6 +95,10 @@ OUTPUTS = {
     "tiny_cnn.txt": ("L", 0.91421),
     "vae_elbo.txt": ("L", 2.04437),
     "word2vec.txt": ("L", 3.01630),
+    "rnn.txt": ("L", 1.47081),
+    "lstm.txt": ("L", 0.05131),
+    "gru.txt": ("L", 0.14028),
+    "my_linear.txt": ("L", 0.93289),
 }
 """By file, the output and its value."""
 

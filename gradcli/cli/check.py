@@ -15,12 +15,14 @@ from gradcli.cli.files import Outcome, Request, go_through, print_failures
 from gradcli.cli.homework import Answers, Hint, claims_json, marks_of, print_marks, without_note
 from gradcli.cli.options import (
     LARGEST,
+    LONGEST,
     Digits,
     Dtype,
     Files,
     Format,
     Full,
     MaxElements,
+    MaxSteps,
     Of,
     OutputFormat,
     Precision,
@@ -70,6 +72,7 @@ def check(
     format: OutputFormat = Format.TABLE,
     dtype: Dtype = Precision.FLOAT64,
     max_elements: MaxElements = LARGEST,
+    max_steps: MaxSteps = LONGEST,
 ) -> int:
     """Check every gradient of formula files, entry by entry, by SymPy and by differences, and mark homework.
 
@@ -150,7 +153,7 @@ def check(
         return {**shown, **second, **claims_json(told), "problems": []}
 
     curvatures: dict[int, HessianCheck] = {}
-    asked = (of, wrt, upstream or [], dtype, max_elements)
+    asked = (of, wrt, upstream or [], dtype, max_elements, max_steps)
     request = _Curved(*asked, found=curvatures) if hessian else Request(*asked)
     if go_through(files, request, "check", format, table=table, document=document) or faults:
         return ExitCode.WRONG_INPUT

@@ -12,12 +12,14 @@ from gradcli.cli.exit_codes import ExitCode
 from gradcli.cli.files import Request, go_through
 from gradcli.cli.options import (
     LARGEST,
+    LONGEST,
     Digits,
     Dtype,
     Files,
     Format,
     Full,
     MaxElements,
+    MaxSteps,
     Of,
     OutputFormat,
     Precision,
@@ -52,6 +54,14 @@ def derive(
     format: OutputFormat = Format.TABLE,
     dtype: Dtype = Precision.FLOAT64,
     max_elements: MaxElements = LARGEST,
+    max_steps: MaxSteps = LONGEST,
+    truncate: Annotated[
+        str, typer.Option(help="Cut the way back at every K-th state of a family: h=K.", show_default=False)
+    ] = "",
+    clip_norm: Annotated[
+        float | None,
+        typer.Option(help="Scale the gradients of the inputs to this joint norm.", min=0.0, show_default=False),
+    ] = None,
     check: Annotated[
         bool | None,
         typer.Option(
@@ -97,7 +107,7 @@ def derive(
         }
 
     gc.disable()  # a short-lived process that makes no garbage worth looking for
-    request = Request(of, wrt, upstream or [], dtype, max_elements)
+    request = Request(of, wrt, upstream or [], dtype, max_elements, max_steps, truncate, clip_norm)
     if go_through(files, request, "derive", format, table=table, document=document):
         return ExitCode.WRONG_INPUT
     return ExitCode.DISAGREES if disagree else ExitCode.DONE

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from gradcli.cli.options import LARGEST, Format, Precision
+from gradcli.cli.options import LARGEST, LONGEST, Format, Precision
 from gradcli.cli.streams import ascii_only, console
 from gradcli.problems import GradError, Problem, Source, command
 
@@ -29,6 +29,9 @@ class Request:
     upstream: Sequence[str] = ()
     dtype: Precision = Precision.FLOAT64
     max_elements: int = LARGEST
+    max_steps: int = LONGEST
+    truncate: str = ""
+    clip_norm: float | None = None
 
     @cached_property
     def seeds(self) -> dict[str, Any]:
@@ -42,6 +45,16 @@ class Request:
             seeds[name.strip()] = value.strip()
         return seeds
 
+    @cached_property
+    def cuts(self) -> dict[str, int]:
+        """How often the way back is cut, by family.  Raises GradError where a `--truncate` is no `NAME=STEPS`."""
+        name, _, steps = self.truncate.partition("=")
+        if not self.truncate:
+            return {}
+        if not name.strip() or not steps.strip().isdecimal():
+            raise GradError(command.bad_option("--truncate", "NAME=STEPS", self.truncate, "as in `--truncate h=5`"))
+        return {name.strip(): int(steps)}
+
     def derived(self, file: str) -> Outcome:
         """The derivation of one file, or its faults."""
         from gradcli.api import derive
@@ -54,6 +67,9 @@ class Request:
                 upstream=self.seeds,
                 dtype=self.dtype.value,
                 max_elements=self.max_elements,
+                max_steps=self.max_steps,
+                truncate=self.cuts,
+                clip_norm=self.clip_norm,
             )
         except GradError as error:
             return error.problems
@@ -86,7 +102,7 @@ def go_through(
                 documents.append(document(outcome))
         print_json(command_name, documents)
         return failed
-    _ = request.seeds  # an option that is wrong is told of once, not for every file
+    _ = request.seeds, request.cuts  # an option that is wrong is told of once, not for every file
     for place, file in enumerate(files):
         outcome = request.derived(file)
         if isinstance(outcome, tuple):

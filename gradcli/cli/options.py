@@ -35,6 +35,9 @@ Full = Annotated[bool, typer.Option("--full", help="Show large tensors and long 
 OutputFormat = Annotated[Format, typer.Option("--format", help="Tables for people or JSON for programs.")]
 Dtype = Annotated[Precision, typer.Option("--dtype", help="Precision of inputs that name none.")]
 MaxElements = Annotated[int, typer.Option(help="The largest tensor allowed.", min=1)]
+MaxSteps = Annotated[int, typer.Option(help="How many passes of loops and calls are allowed.", min=1)]
 
 LARGEST = 10_000_000
 """The largest tensor allowed, unless told otherwise."""
+LONGEST = 100_000
+"""How many passes of loops and calls are allowed, unless told otherwise."""

@@ -66,6 +66,11 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def forget(self, count: int) -> None:
+        """Takes back all nodes but the first `count`; nothing that is kept may use them."""
+        del self.nodes[count:]
+        self._constants = {text: node for text, node in self._constants.items() if node.number < count}
+
     @property
     def plain(self) -> bool:
         """Whether every number is a float64 (or a mask, or a label), so that Python floats can stand for scalars."""

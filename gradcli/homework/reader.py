@@ -23,8 +23,9 @@ from gradcli.ops.create import Limits
 from gradcli.problems import GradError, Problem, Source, Span, homework, meaning
 from gradcli.problems.syntax import too_deep
 from gradcli.report import Report
-from gradcli.trace.expressions import Input, Length, Module, Poison, Results, Silent
+from gradcli.trace.expressions import Silent
 from gradcli.trace.interpreter import Interpreter
+from gradcli.trace.values import Input, Length, Module, Poison, Results
 from gradcli.trace.vocabulary import BINARY
 
 _WHOLE = "the whole"
@@ -69,7 +70,7 @@ class _Reader(Interpreter):
         super().__init__(program, Limits(traced.source.directory))
         self.sheet = sheet
         self.graph = sheet.graph
-        self.names = environment
+        self.names = self.globals = environment
         for number in traced.inner:  # v1, v2, … are names in what `derive` prints
             environment.setdefault(sheet.graph.nodes[number].name, sheet.graph.nodes[number])
         self.raw = dict(traced.raw)
@@ -202,11 +203,11 @@ class _Reader(Interpreter):
         except Silent:
             line.problems = (homework.uses_invalid(self.span(right), self._invalid_names(right)),)
         if line.problems:
-            line.references = self._named(right)
+            line.references = self._lines_named(right)
         self._bind(line, left)
         self.sheet.lines.append(line)
 
-    def _named(self, right: ast.expr) -> tuple[int, ...]:
+    def _lines_named(self, right: ast.expr) -> tuple[int, ...]:
         """The lines whose names stand in a right side that cannot be read."""
         values = [self.names.get(n.id) for n in ast.walk(right) if isinstance(n, ast.Name)]
         lines = self.sheet.lines_of

@@ -72,6 +72,20 @@ def _axes_or_none(value: Any) -> Any:
     return (read,) if isinstance(read, int) else read
 
 
+def _simpler_transpose(x: Any, axes: tuple[int, ...] | None) -> Any:
+    """`A.T.T` is `A`, the transpose of a vector the vector, and `(A.T @ B).T` is `B.T @ A`."""
+    if len(x.shape) < 2:
+        return x
+    if axes is not None:
+        return None
+    if x.op is transpose:
+        return x.operands[0] if x.settings.get("axes") is None else None
+    matrices = x.op.infix == "@" and all(len(o.shape) == 2 for o in x.operands)
+    if matrices and any(o.op is transpose and not o.settings for o in x.operands):
+        return transpose(x.operands[1]) @ transpose(x.operands[0])
+    return None
+
+
 transpose: Op = operator(
     "transpose",
     "x",
@@ -85,13 +99,7 @@ transpose: Op = operator(
         ),
     ),
     write=_transpose_written,
-    simplify=lambda x, axes=None: (
-        x.operands[0]
-        if x.op is transpose and axes is None and x.settings.get("axes") is None
-        else x
-        if len(x.shape) < 2
-        else None
-    ),
+    simplify=lambda x, axes=None: _simpler_transpose(x, axes),
     doc="The axes in another order; reversed unless an order is given.",
 )
 
@@ -277,4 +285,58 @@ put: Op = operator(
     write=lambda shapes, key, shape: Written(f"put({{0}}, at=[{key_text(key)}])", ATOM),
     hidden=True,
     doc="Zeros, with g added at an index: what indexing sends back.",
+)
+
+
+def key_repeats(shape: Shape, key: tuple[Any, ...]) -> bool:
+    """Whether an index names an entry twice."""
+    if not any(isinstance(part, np.ndarray) and part.dtype != bool for part in key):
+        return False
+    count = np.zeros(shape, np.intp)
+    np.add.at(count, key, 1)
+    return bool(count.size and count.max() > 1)
+
+
+def _assigned_shape(x: Shape, part: Shape, key: tuple[Any, ...], text: str = "") -> Shape:
+    place = _indexed(x, key)
+    if key_repeats(x, key):
+        raise ShapeError("the index names an entry twice, and only one of the numbers would stay", {0: shape_words(x)})
+    try:
+        fits = np.broadcast_shapes(place, part) == place
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ShapeError(
+            "what is set must fit the place",
+            {0: f"the place has {shape_words(place)}", 1: shape_words(part)},
+            "shapes are compared from the last axis, and an axis of 1 is repeated",
+        )
+    return x
+
+
+def _assigned(x: Any, part: Any, key: tuple[Any, ...], text: str = "") -> Any:
+    result = np.array(x, dtype=np.result_type(x, part))
+    result[key] = part
+    return result
+
+
+def _assigned_part(g: Any, y: Any, x: Any, part: Any, key: tuple[Any, ...], text: str = "") -> Any:
+    from gradcli.ops.reduce import unbroadcast
+
+    taken = index(g, key=key)
+    return taken if shape_of(taken) == shape_of(part) else unbroadcast(taken, shape_of(part))
+
+
+assigned: Op = operator(
+    "assigned",
+    "x part",
+    settings={"key": Setting(index_key, required=True), "text": Setting(str, "")},
+    shape=_assigned_shape,
+    forward=_assigned,
+    vjp=(lambda g, y, x, part, key, text="": assigned(g, 0.0, key=key), _assigned_part),
+    write=lambda shapes, key, text="": Written(
+        f"assigned({{0}}, {{1}}, at=[{(text or key_text(key)).replace('{', '{{').replace('}', '}}')}])", ATOM
+    ),
+    hidden=True,
+    doc="x with another tensor in place of some entries, as after `x[0] = part`; those entries of x receive nothing.",
 )

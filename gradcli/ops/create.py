@@ -19,6 +19,9 @@ Creator = Callable[..., Any]
 CREATORS: dict[str, Creator] = {}
 """Every creator by its spellings."""
 
+MAX_STEPS = 100_000
+"""How many passes of loops and calls a program may take (`--max-steps` raises it)."""
+
 MAX_ELEMENTS = 10_000_000
 """The largest tensor that is made without asking (`--max-elements` raises it)."""
 
@@ -45,9 +48,10 @@ def creator(*spellings: str) -> Callable[[Creator], Creator]:
 class Limits:
     """What a creator may make and where it may look: passed to creators that ask for it as `limits`."""
 
-    def __init__(self, directory: Path, max_elements: int = MAX_ELEMENTS) -> None:
+    def __init__(self, directory: Path, max_elements: int = MAX_ELEMENTS, max_steps: int = MAX_STEPS) -> None:
         self.directory = directory
         self.max_elements = max_elements
+        self.max_steps = max_steps
         self.draws = 0
         """How many random tensors were drawn without a seed of their own."""
 
@@ -69,7 +73,7 @@ def _shape(lengths_given: tuple[Any, ...], limits: Limits) -> tuple[int, ...]:
     return limits.allow(lengths(lengths_given[0] if one else lengths_given))
 
 
-@creator("zeros")
+@creator("zeros", "empty")
 def zeros(*shape: Any, limits: Limits) -> Any:
     """A tensor of zeros."""
     return np.zeros(_shape(shape, limits))
@@ -193,3 +197,9 @@ def _is_numpy_file(file: Path) -> bool:
 
 def _reason(error: Exception) -> str:
     return (str(error) or type(error).__name__).split("\n")[0]
+
+
+@creator("layer_weights")
+def layer_weights(shape: Any, bound: Any, *, limits: Limits) -> Any:
+    """The weights of a new layer, spread evenly between `-bound` and `bound`."""
+    return _generator(None, limits).uniform(-real(bound), real(bound), _shape((shape,), limits))

@@ -83,6 +83,20 @@ def wrong_encoding(path: str, offset: int, byte: int, likely: str = "GBK") -> Pr
     )
 
 
+@mistake("bad-notebook")
+def bad_notebook(path: str) -> Problem:
+    """A file whose name ends in `.ipynb` is no Jupyter notebook.
+
+    A notebook is a JSON document with a list of cells, of which the code cells are read.  A file that holds plain code
+    needs another ending, such as `.py` or `.txt`.
+    """
+    return Problem(
+        "bad-notebook",
+        f"`{path}` is not a Jupyter notebook",
+        help="save it from Jupyter again, or rename it to `.py` if it holds plain code",
+    )
+
+
 @mistake("empty-file")
 def empty_file(name: str) -> Problem:
     """The file has no formula in it: it is empty, or has only comments.
@@ -135,6 +149,24 @@ def bad_option(option: str, expected: str, found: str, way_out: str = "") -> Pro
         gradcli derive product.txt --upstream "C=[[1, 0], [0, 1]]"
     """
     return Problem("bad-option", f"{option} must be {expected}, found `{found}`", help=way_out)
+
+
+@mistake("unknown-family")
+def unknown_family(option: str, name: str, known: Iterable[str]) -> Problem:
+    """An option names a family of states that the file does not define.
+
+    A family is defined by subscripts, `h[t] = …`, or by giving one name again and again in a loop; each state is
+    computed from the one before, so that a gradient can flow back through all of them.
+
+        gradcli derive samples/rnn.txt --truncate h=2
+    """
+    known = list(known)
+    otherwise = f"its families are {', '.join(known)}" if known else "it has none"
+    return Problem(
+        "unknown-family",
+        f"{option}: the file has no family of states `{name}`",
+        help=did_you_mean(name, known, otherwise),
+    )
 
 
 @mistake("unknown-code")

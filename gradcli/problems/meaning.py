@@ -210,33 +210,23 @@ def unpack(span: Span, expected: int, found: str) -> Problem:
 
 @mistake("cannot-assign")
 def cannot_assign(span: Span, what: str, way_out: str) -> Problem:
-    """The left side of `=` is not a name.
+    """What stands on the left of `=` cannot take a value.
 
-    Each line defines a name.  A part of a tensor cannot be overwritten: the graph would no longer
-    know which value a gradient belongs to.  Build a new tensor instead, with `where`, `stack` or `concat`.
+    A name can, and so can a part of a tensor, an entry of a list or a dictionary, and an attribute of an object that
+    the program made.  A tuple does not change, and a tensor has no attributes of its own:
+
+        x.scale = 3        # wrong
+        scale = 3          # right
     """
-    return Problem("cannot-assign", f"{what} cannot be assigned to", (Label(span, "not a name"),), help=way_out)
-
-
-@mistake("not-yet-read")
-def not_yet_read(span: Span, what: str, way_out: str) -> Problem:
-    """Python that belongs to programs, and is not read in formula files yet.
-
-    Loops, functions, classes and conditions are not read yet.  Write the lines out that they would run:
-
-        for t in range(2): h = tanh(w*h)      # not read yet
-        h = tanh(w*h)                         # write the steps
-        h = tanh(w*h)
-    """
-    return Problem("not-yet-read", f"{what} is not read yet", (Label(span, "here"),), help=way_out)
+    return Problem("cannot-assign", f"{what} cannot be assigned to", (Label(span, "not to be set"),), help=way_out)
 
 
 @mistake("not-in-language")
 def not_in_language(span: Span, what: str, way_out: str) -> Problem:
     """Python that formula files leave out.
 
-    A formula file is only read, never run: it cannot import modules, open files, loop without an end or
-    hold code to be called later.  Imports of the usual numerical libraries are passed over.
+    A formula file is only read, never run: it cannot import modules of its own, open files, or catch exceptions.
+    Loops, conditions, functions and classes are read; imports of the usual numerical libraries are passed over.
     """
     return Problem(
         "not-in-language", f"{what} is not part of the formula language", (Label(span, "here"),), help=way_out
@@ -398,4 +388,101 @@ def seed_shape(span: Span, name: str, expected: tuple[int, ...], found: tuple[in
         f"the upstream gradient of `{name}` must have the shape of `{name}`",
         (Label(span, f"expected {expected}, found {found}"),),
         help=f"a gradient has the shape of its node, {expected}",
+    )
+
+
+@mistake("unknown-member")
+def unknown_member(span: Span, text: str, known: Sequence[str]) -> Problem:
+    """An entry or an attribute is asked for that is not there.
+
+    A list has entries from 0 to its length less one, a dictionary those that were put in, and a family such as `h[t]`
+    those that were defined before; an object has what its methods gave it.
+
+        h[0] = zeros(2)
+        for t in range(2):
+            h[t] = tanh(W @ h[t-1])    # wrong: there is no h[-1]; begin with t = 1
+    """
+    if not known:
+        way_out = "define it first"
+    else:
+        shown = ", ".join(known[-6:])
+        way_out = did_you_mean(text, known, f"there are {shown}" if len(known) > 1 else f"there is {shown}")
+    return Problem("unknown-member", f"there is no `{text}`", (Label(span, "not there"),), help=way_out)
+
+
+@mistake("too-many-steps")
+def too_many_steps(span: Span, limit: int) -> Problem:
+    """A program takes more steps than the limit: passes of loops, and calls of functions.
+
+    The limit ends a loop that would not end by itself.  `--max-steps N` raises it.
+
+        while x > 0:
+            y = x * 2      # x does not change: the loop never ends
+    """
+    return Problem(
+        "too-many-steps",
+        f"this takes more than {limit} steps",
+        (Label(span, "still running"),),
+        help="check that the loop ends, or raise the limit with `--max-steps N`",
+    )
+
+
+@mistake("recursion")
+def recursion(span: Span, name: str) -> Problem:
+    """A function calls itself.
+
+    Functions are read where they are called, so one inside itself would have to be read without end.  Write a loop:
+
+        def power(x, n):
+            return x if n == 1 else x * power(x, n - 1)    # refused
+
+        y = x
+        for k in range(3):
+            y = y * x
+    """
+    return Problem(
+        "recursion",
+        f"`{name}` calls itself",
+        (Label(span, "called inside itself"),),
+        help="write it as a loop",
+    )
+
+
+@mistake("gradient-as-value")
+def gradient_as_value(span: Span, text: str) -> Problem:
+    """A gradient that the reverse sweep finds is used in a formula.
+
+    `w.grad` and what `grad(f)` gives are results of the derivation, not numbers in its graph.  They can be printed and
+    used to change parameters; a formula that needs one (a gradient penalty, a second derivative) must write it out.
+
+        w = 3
+        L = w * w
+        L.backward()
+        penalty = sum(w.grad)     # refused
+        penalty = 2 * w           # the gradient as a formula
+    """
+    return Problem(
+        "gradient-as-value",
+        f"`{text}` is a gradient, which is known only after the sweep",
+        (Label(span, "not in the graph"),),
+        help="write the gradient as a formula: `--formulas` shows it",
+    )
+
+
+@mistake("in-place-update")
+def in_place_update(span: Span, name: str, line: int, needs: str) -> Problem:
+    """A parameter is changed before the backward pass is finished.
+
+    The gradients of a pass belong to the parameters of that pass.  Once `W2` is changed, a gradient that is computed
+    with it belongs to neither the old nor the new one.  Compute all gradients first, then change all parameters:
+
+        dW2 = outer(dz2, h)
+        W2 -= lr * dW2
+        dh = W2.T @ dz2       # wrong: this W2 is the new one
+    """
+    return Problem(
+        "in-place-update",
+        f"`{name}` was changed on line {line}, before `{needs}` needs it",
+        (Label(span, f"needs the `{name}` of the forward pass"),),
+        help=f"compute every gradient first, and change `{name}` after that",
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
@@ -14,11 +15,15 @@ from gradcli.graph.op import size_of
 from gradcli.render.numbers import CELL_WIDTH, LARGE, block, number, shape_text, summary, tensor
 from gradcli.render.table import Column, Table, print_table
 from gradcli.report import Contribution, Report, Step, Visit
+from gradcli.report.sequences import Change, StateSequence
 
 SUMMARY_ROWS = 200
 """A table of more rows than this is cut in the middle, unless everything is asked for."""
 SUMMARY_ENDS = 10
 """How many rows are left at each end of a cut table."""
+
+BAR = 30
+"""The length of the longest bar of a chart."""
 
 SECTIONS = ("values", "order", "gradients", "formulas")
 """The parts of a derivation, in the order in which they are shown."""
@@ -63,6 +68,10 @@ class _Printer:
             if section in self.style.sections:
                 self.console.print()
                 print_table(self.console, tables[section](), light_after=SUMMARY_ROWS)
+        if every:
+            for table in self.through_time():
+                self.console.print()
+                print_table(self.console, table, light_after=SUMMARY_ROWS)
         if self.report.notes:
             self.console.print()
             for note in self.report.notes:
@@ -329,6 +338,71 @@ class _Printer:
             shape = () if self.report.scalar else (shape_text(g.shape),)
             cells.append((self.of(g.name), *shape, formula, self.cell(g.value)))
         return Table("Gradients as formulas", _unbroken(columns, cells, len(columns) - 1), cells)
+
+    # Through time -----------------------------------------------------------------------------
+
+    def through_time(self) -> Iterator[Table]:
+        """How the gradient fades or grows from state to state, and what truncation and clipping do to it."""
+        for sequence in self.report.sequences:
+            yield self._states(sequence)
+        if self.report.truncation is not None:
+            cut = self.report.truncation
+            states = _several([name for name, _ in cut.cuts]) or "no state: the sequence is too short"
+            yield self._changes(f"Truncation: the way back is cut at {states}", "cut", cut.changes)
+        if self.report.clipping is not None:
+            clipped = self.report.clipping
+            norm, limit = self.number(clipped.norm), self.number(clipped.limit)
+            times = f"{self.times} {self.number(clipped.factor)}"
+            title = f"Clipping to the joint norm {limit}: it is {norm}, so every gradient {times}"
+            remark = "(once, after the whole sweep: clipped on the way, a gradient would no longer be one)"
+            yield self._changes(title, "clipped", clipped.changes, remark)
+
+    def _states(self, sequence: StateSequence) -> Table:
+        largest = max((s.norm for s in sequence.states if np.isfinite(s.norm)), default=0.0)
+        shown, left_out = self.picked(len(sequence.states))
+        jacobians = any(s.jacobian is not None for s in sequence.states)
+        columns = (
+            Column("state", style="bold"),
+            Column("norm of its gradient", "right"),
+            Column(""),
+            *((Column("Jacobian to the next", "right"), Column("product to the last", "right")) if jacobians else ()),
+        )
+        rows: list[tuple[str, ...]] = []
+        previous = -1
+        for place in shown:
+            if place != previous + 1:
+                rows.append(self.gap(len(columns), left_out, 1))
+            previous = place
+            state = sequence.states[place]
+            row = (state.name, self.number(state.norm), self._bar(state.norm, largest))
+            factors = ["" if f is None else self.number(f) for f in (state.jacobian, state.product)]
+            rows.append((*row, *factors) if jacobians else row)
+        return Table(f"The gradient of {sequence.name} through time", columns, rows)
+
+    def _bar(self, value: float, largest: float) -> str:
+        """A bar whose length is to the longest as a value is to the largest."""
+        share = value / largest if largest > 0 and np.isfinite(value) else 0.0
+        return ("█" if self.unicode else "#") * round(BAR * share) or (("▏" if self.unicode else "|") if value else "")
+
+    def _changes(self, title: str, word: str, changes: Sequence[Change], remark: str = "") -> Table:
+        columns = (
+            Column("gradient", style="bold"),
+            Column("norm", "right"),
+            Column(word, "right"),
+            Column("moved by", "right"),
+            Column("cosine", "right"),
+        )
+        rows = [
+            (
+                self.of(c.name),
+                self.number(c.before),
+                self.number(c.after),
+                f"{100 * c.distance:.3g} %",
+                self.number(c.cosine),
+            )
+            for c in changes
+        ]
+        return Table(title, columns, rows, remark)
 
 
 def _unbroken(columns: tuple[Column, ...], rows: list[tuple[str, ...]], at: int) -> tuple[Column, ...]:

@@ -6,6 +6,7 @@ Numbers stand in full, tensors as nested lists; `nan`, `inf` and `-inf` are the 
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,10 +31,31 @@ def report_json(report: Report) -> dict[str, Any]:
             name: _gradient_json(report.gradients[name], formula)
             for name, formula in report.formulas(report.gradients).items()
         },
+        **_through_time(report),
         "check": None,
         "notes": list(report.notes),
         "problems": [],
     }
+
+
+def _through_time(report: Report) -> dict[str, Any]:
+    """What is only there for programs with states, or where an option asked for it."""
+    found: dict[str, Any] = {}
+    if report.sequences:
+        found["sequences"] = {s.name: [_plain(asdict(state)) for state in s.states] for s in report.sequences}
+    if report.truncation is not None:
+        found["truncation"] = _plain(asdict(report.truncation))
+    if report.clipping is not None:
+        found["clipping"] = _plain(asdict(report.clipping))
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(part) for part in value]
+    return json_number(value) if isinstance(value, float) else value
 
 
 def _gradient_json(row: Gradient, formula: str) -> dict[str, Any]:

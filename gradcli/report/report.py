@@ -25,6 +25,7 @@ from gradcli.evaluate import Values
 from gradcli.graph import CONSTANT, INPUT, Adjoint, Formula, Node, constant, formula, local_formula
 from gradcli.graph.formula import atom, compose
 from gradcli.report.rows import Contribution, Gradient, NodeRow, Step, Visit
+from gradcli.report.sequences import Clipping, StateSequence, Truncation, state_sequences
 from gradcli.trace import Traced
 
 FORMULA_OPERATIONS = 24
@@ -51,6 +52,8 @@ class Report:
     seed: Any
     wrt: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    truncation: Truncation | None = None
+    clipping: Clipping | None = None
 
     def __repr__(self) -> str:
         return f"<Report of {self.file}: {self.title}; gradients of {', '.join(list(self.gradients)[:8])}>"
@@ -131,6 +134,11 @@ class Report:
     def by_name(self) -> dict[str, Node]:
         """Every node by its name."""
         return {n.name: n for n in self.shown}
+
+    @cached_property
+    def sequences(self) -> list[StateSequence]:
+        """The families of states, such as `h[t]`, through which the gradient flows back in time."""
+        return state_sequences(self)
 
     # The order -------------------------------------------------------------------------------
 

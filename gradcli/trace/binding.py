@@ -14,7 +14,8 @@ import numpy as np
 
 from gradcli.graph import Node, Op, ShapeError, Writing
 from gradcli.problems import GradError, meaning
-from gradcli.trace.expressions import HUGE, Expressions, Module, Results
+from gradcli.trace.expressions import HUGE, Expressions
+from gradcli.trace.values import Module, Results
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "dim": ("axis",),
@@ -201,7 +202,7 @@ def _operands_given(op: Op, call: Call, given: Mapping[str, tuple[Any, ast.AST]]
 
 def written_keyword(call: Call, word: str) -> ast.AST:
     """`word=value` as it stands in a call."""
-    return next(k for k in call.place.keywords if k.arg == word)
+    return next((k for k in call.place.keywords if k.arg == word), call.place)
 
 
 def _count_problem(reader: Expressions, op: Op, call: Call) -> Any:

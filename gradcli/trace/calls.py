@@ -8,27 +8,53 @@ from __future__ import annotations
 import ast
 import builtins
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradcli.graph import Op
 from gradcli.graph.op import DIALECTS, REGISTRY, operators
 from gradcli.ops.create import CREATORS
 from gradcli.problems import GradError, meaning
 from gradcli.trace.binding import ALIASES, Call, operate
-from gradcli.trace.expressions import READERS, Expressions, Module
+from gradcli.trace.containers import BUILTINS, LIST_METHODS, OF_SEQUENCES, call_method, is_sequence
+from gradcli.trace.expressions import READERS
+from gradcli.trace.functions import Words
 from gradcli.trace.inputs import METHODS, SPECIAL, create, wrapped
+from gradcli.trace.libraries import OBJECT_METHODS
+from gradcli.trace.rules import CONTEXT, CONTEXT_METHODS
+from gradcli.trace.transforms import Transformed, call_transformed
+from gradcli.trace.values import (
+    Apply,
+    Bound,
+    Class,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Method,
+    Module,
+    Super,
+    Swept,
+    Table,
+)
 from gradcli.trace.vocabulary import DTYPES, WRAPPERS
+
+if TYPE_CHECKING:
+    from gradcli.trace.interpreter import Interpreter
 
 _TORCH = frozenset({"torch", "F", "nn.functional", "torch.nn.functional"})
 _TORCH_WORDS = frozenset({"dim", "keepdim", "dims", "unbiased", "correction"})
 _NUMPY_WORDS = frozenset({"axis", "keepdims", "ddof"})
 
 
-def read_call(reader: Expressions, node: ast.Call) -> Any:
+def read_call(reader: Interpreter, node: ast.Call) -> Any:
     """The value of a call."""
     function = node.func
     if isinstance(function, ast.Name):
-        if len(node.args) == 1 and not node.keywords and function.id not in reader.names:
+        value = reader.look_up(function.id)
+        if value is not reader.missing:
+            if callable_here(value):
+                return _call_with_arguments(reader, node, value)
+        elif len(node.args) == 1 and not node.keywords and type(node.args[0]) is not ast.Starred:
             op = _function_of_one(function.id)
             if op is not None:
                 operand = reader.operand(reader.value(node.args[0]), node.args[0])
@@ -38,16 +64,124 @@ def read_call(reader: Expressions, node: ast.Call) -> Any:
         base = reader.value(function.value)
         if isinstance(base, Module):
             return _by_name(reader, node, function.attr, function, base)
+        if isinstance(base, Swept):
+            return base
+        if type(base) is Super:
+            return _of_super(reader, node, function.attr, base)
+        if isinstance(base, (Instance, Class)):
+            if isinstance(base, Class) and function.attr == "apply":
+                return _call_with_arguments(reader, node, Apply(base))
+            special = object_method(reader, base, function.attr)
+            value = special if special is not None else reader.member(base, function)
+            return _call_with_arguments(reader, node, value)
+        if isinstance(base, (Table, Items, str)) and not _is_tensor_method(base, function.attr):
+            values, words = _read_arguments(reader, node)
+            return call_method(reader, base, function.attr, node, values, {k: v for k, (v, _) in words.items()})
+        if isinstance(base, (Known, Function, Bound)) and function.attr not in METHODS:
+            raise GradError(reader.no_number(base, function.value))
         return _method(reader, node, function, base)
-    reader.value(function)
+    value = reader.value(function)
+    if callable_here(value):
+        return _call_with_arguments(reader, node, value)
     text = reader.text(function)
     if not isinstance(function, (ast.Constant, ast.Subscript, ast.Call, ast.List, ast.Tuple)):
         text = f"({text})"
     raise GradError(meaning.not_a_function(reader.span(function), text if len(text) < 20 else "this"))
 
 
+def _is_tensor_method(base: Any, name: str) -> bool:
+    """Whether a method of a list is one of tensors: `[a, b].sum()` is none of Python's."""
+    return type(base) is Items and name not in LIST_METHODS and name in REGISTRY
+
+
+def callable_here(value: Any) -> bool:
+    """Whether a value can be called."""
+    return isinstance(value, (Function, Bound, Class, Known, Apply, Method, Transformed)) or (
+        isinstance(value, Instance) and (value.cls.find("forward") or value.cls.find("__call__")) is not None
+    )
+
+
+def _read_arguments(reader: Interpreter, node: ast.Call) -> tuple[list[Any], Words]:
+    """The arguments of a call of Python's kind, where `*` and `**` spread what they stand before."""
+    values: list[Any] = []
+    words: Words = {}
+    plain, reader.plain_mode = reader.plain_mode, False
+    try:
+        for argument in node.args:
+            if isinstance(argument, ast.Starred):
+                values += reader.iterate(reader.value(argument.value), argument)
+            else:
+                values.append(reader.value(argument))
+        for keyword in node.keywords:
+            value = reader.value(keyword.value)
+            if keyword.arg is not None:
+                words[keyword.arg] = (value, keyword)
+            elif isinstance(value, dict):
+                words.update({str(k): (v, keyword) for k, v in value.items()})
+            else:
+                raise GradError(reader.no_number(value, keyword.value))
+    finally:
+        reader.plain_mode = plain
+    return values, words
+
+
+def _call_with_arguments(reader: Interpreter, node: ast.Call, value: Any) -> Any:
+    if type(value) is Known and value.settings is None:
+        return _known(reader, node, value)
+    values, words = _read_arguments(reader, node)
+    return call_value(reader, value, values, words, node)
+
+
+def call_value(reader: Interpreter, value: Any, values: list[Any], words: Words, place: ast.AST) -> Any:
+    """The value of a call of something that can be called, with arguments that have been read."""
+    if isinstance(value, Function):
+        return reader.call_ruled(value, values, words, place)
+    if isinstance(value, Bound):
+        if isinstance(value.target, Instance) and value.function.name in ("forward", "__call__"):
+            return reader.call_layer(value.target, value.function, values, words, place)
+        owner = value.target.owner if isinstance(value.target, Instance) else None
+        return reader.call_function(value.function, [value.target, *values], words, place, owner)
+    if isinstance(value, Class):
+        return reader.make(value, values, words, place)
+    if isinstance(value, Apply):
+        return reader.apply_class(value.cls, values, words, place)
+    if isinstance(value, Method):
+        return value.function(reader, value.target, values, words, place)
+    if isinstance(value, Transformed):
+        return call_transformed(reader, value, values, words, place)
+    if isinstance(value, Instance):
+        function = value.cls.find("__call__") or value.cls.find("forward")
+        return reader.call_layer(value, function, values, words, place)
+    if type(value) is Known:
+        call = Call(_call_place(place), value.name, list(values), [place] * len(values), {})
+        call.keywords = {**(value.settings or {}), **words}
+        return _called(reader, call, value.name, value.base)
+    raise GradError(meaning.not_a_function(reader.span(place), reader.found(value)))
+
+
+def _call_place(place: ast.AST) -> ast.Call:
+    if isinstance(place, ast.Call):
+        return place
+    return ast.copy_location(ast.Call(ast.Name("f", ast.Load()), [], []), place)
+
+
+def _known(reader: Interpreter, node: ast.Call, value: Known) -> Any:
+    """A call of a function of a library under another name."""
+    return _by_name(reader, node, value.name, node.func, value.base or Module("np"))
+
+
+def _of_super(reader: Interpreter, node: ast.Call, name: str, base: Super) -> Any:
+    values, words = _read_arguments(reader, node)
+    for above in base.bases:
+        function = above.find(name) if isinstance(above, Class) else None
+        if isinstance(function, Function):
+            owner = base.target.owner if isinstance(base.target, Instance) else None
+            return reader.call_function(function, [base.target, *values], words, node, owner)
+    return None
+
+
 def _is_function(name: str) -> bool:
-    return any(name in words for words in (CREATORS, SPECIAL, WRAPPERS, DTYPES))
+    return any(name in words for words in (CREATORS, SPECIAL, BUILTINS, WRAPPERS, DTYPES))
 
 
 def _meant(node: ast.Call, name: str, base: Any) -> Op | None:
@@ -67,11 +201,16 @@ def _meant(node: ast.Call, name: str, base: Any) -> Op | None:
     return own or REGISTRY.get(name)
 
 
-def _by_name(reader: Expressions, node: ast.Call, name: str, place: ast.expr, base: Module | None = None) -> Any:
-    if isinstance(place, ast.Name) and name in reader.names:
+def _by_name(reader: Interpreter, node: ast.Call, name: str, place: ast.expr, base: Module | None = None) -> Any:
+    if isinstance(place, ast.Name) and reader.look_up(name) is not reader.missing:
         reader.value(place)  # silent if the name's own line was faulty
         known = name in REGISTRY or name in CREATORS
-        raise GradError(meaning.not_a_function(reader.span(place), name, known))
+        if not (base is not None and callable_here(reader.look_up(name))):
+            raise GradError(meaning.not_a_function(reader.span(place), name, known))
+    library = reader.library(name, base, place)
+    if library is not None:
+        values, words = _read_arguments(reader, node)
+        return library(reader, node, values, words)
     if name not in REGISTRY and not _is_function(name):
         if isinstance(place, ast.Name) and hasattr(builtins, name):
             way_out = "a formula file is read, never run: write the formula out"
@@ -82,17 +221,37 @@ def _by_name(reader: Expressions, node: ast.Call, name: str, place: ast.expr, ba
         operand = reader.operand(reader.value(node.args[0]), node.args[0])
         return reader.apply(op, (operand,), None, node, (node.args[0],))
     call = _arguments(reader, node, name, _first_plain(name, op))
+    return _called(reader, call, name, base)
+
+
+def _called(reader: Interpreter, call: Call, name: str, base: Module | None) -> Any:
+    """A call whose arguments have been read."""
+    op = _meant(call.place, name, base)
+    if base is None and name in BUILTINS:
+        _require(reader, call, name)
+        return BUILTINS[name](reader, call)
+    if (base is None or base.path == "np") and name in OF_SEQUENCES and is_sequence(call.values) and not call.keywords:
+        return OF_SEQUENCES[name](reader, call)
     if name in SPECIAL:
         return SPECIAL[name](reader, call)
     if name in WRAPPERS or name in DTYPES:
         return wrapped(reader, call)
     if name in CREATORS:
         return create(reader, call)
-    assert op is not None
+    if op is None:
+        raise GradError(meaning.unknown_function(reader.span(call.place.func), name, known_functions()))
     return operate(reader, op, call)
 
 
-def _method(reader: Expressions, node: ast.Call, function: ast.Attribute, base: Any) -> Any:
+def _require(reader: Interpreter, call: Call, name: str) -> None:
+    """Refuses a call of a builtin without an argument, but for those that make an empty container."""
+    least = {"isinstance": 2, "hasattr": 2, "map": 2, "list": 0, "tuple": 0, "dict": 0, "print": 0, "str": 0, "zip": 0}
+    if len(call.values) < least.get(name, 1):
+        expected = f"at least {least.get(name, 1)}"
+        raise GradError(meaning.argument_count(reader.span(call.place), name, expected, len(call.values), f"{name}(…)"))
+
+
+def _method(reader: Interpreter, node: ast.Call, function: ast.Attribute, base: Any) -> Any:
     op = _meant(node, function.attr, base)
     first = _first_plain(function.attr, op)
     call = _arguments(reader, node, function.attr, None if first is None else first - 1)
@@ -105,6 +264,14 @@ def _method(reader: Expressions, node: ast.Call, function: ast.Attribute, base: 
     if op is None:
         raise GradError(meaning.unknown_attribute(reader.span(function), function.attr, known_functions()))
     return operate(reader, op, call)
+
+
+def object_method(reader: Interpreter, base: Any, name: str) -> Any:
+    """A method that objects of a library have without saying so: `model.parameters()`, `model.to(device)`."""
+    if not isinstance(base, Instance) or base.cls.find(name) is not None or name in base.attributes:
+        return None
+    methods = CONTEXT_METHODS if base.cls is CONTEXT else OBJECT_METHODS
+    return Method(methods[name], base) if name in methods else None
 
 
 def known_functions() -> list[str]:
@@ -133,9 +300,14 @@ def _first_plain(name: str, op: Op | None) -> int | None:
     return None if op.choose is not None or op.order or op.leading else len(op.operands)
 
 
-def _arguments(reader: Expressions, node: ast.Call, name: str, first_plain: int | None) -> Call:
+def _arguments(reader: Interpreter, node: ast.Call, name: str, first_plain: int | None) -> Call:
     call = Call(node, name, [], [])
     for place, argument in enumerate(node.args):
+        if isinstance(argument, ast.Starred) and name in _SPREADS:
+            spread = reader.iterate(reader.value(argument.value), argument)
+            call.values += spread
+            call.places += [argument] * len(spread)
+            continue
         plain = first_plain is not None and place >= first_plain
         call.values.append(reader.plain_value(argument) if plain else reader.value(argument))
         call.places.append(argument)
@@ -152,7 +324,11 @@ def _arguments(reader: Expressions, node: ast.Call, name: str, first_plain: int 
     return call
 
 
-def _keyword_value(reader: Expressions, name: str, place: ast.expr) -> Any:
+_SPREADS = ("zip", "max", "min", *CREATORS)
+"""Functions in whose calls a star is read."""
+
+
+def _keyword_value(reader: Interpreter, name: str, place: ast.expr) -> Any:
     if name == "dtype" and isinstance(place, ast.Name) and place.id in (*DTYPES, "float", "int"):
         return place.id
     return reader.value(place) if name in _OPERAND_NAMES else reader.plain_value(place)

@@ -12,7 +12,6 @@ import math
 import operator as py
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,28 @@ from gradcli.graph import CONSTANT, INPUT, Graph, Node, Op, ShapeError
 from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import INFIX, REGISTRY
 from gradcli.language import Part, Program
-from gradcli.ops.arrange import stack
+from gradcli.ops.arrange import index, stack
 from gradcli.ops.create import CREATORS, Limits
 from gradcli.problems import GradError, Problem, Span, meaning
 from gradcli.trace.lists import entries, rows
-from gradcli.trace.vocabulary import CONSTANTS, DTYPES, LEFT_OUT, MODULES, NOT_YET, PASSED_OVER, WRAPPERS
+from gradcli.trace.values import (
+    Bound,
+    Class,
+    Function,
+    Input,
+    Instance,
+    Items,
+    Known,
+    Length,
+    Module,
+    Owner,
+    Pick,
+    Results,
+    Scope,
+    Swept,
+    Table,
+)
+from gradcli.trace.vocabulary import CONSTANTS, DTYPES, LEFT_OUT, MODULES, PASSED_OVER, WRAPPERS
 
 _NUMBERS = ("number", "number")
 _PLAIN_FLOATS = ("float64", "weak float", "weak int")
@@ -73,31 +89,8 @@ class Silent(Exception):
     """The line uses a name whose own line was faulty: it was reported there, once is enough."""
 
 
-class Poison:
-    """The value of a name whose line was faulty."""
-
-
-@dataclass(slots=True)
-class Input:
-    """Numbers marked by `const(...)`, or held in a precision of their own: an input in waiting."""
-
-    value: Any
-    differentiable: bool = True
-
-
-class Length(int):
-    """A number that was counted, by `len(x)` or `x.shape`, and not chosen: no gradient is asked of it."""
-
-
-class Results(tuple[Any, ...]):
-    """The results of a call that has several, such as `split(x, 2)`: to be unpacked, or taken one by one."""
-
-
-class Module:
-    """A library, or a part of one: `np`, `torch.nn.functional`."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
+_NOT_YET_TENSORS = frozenset({Pick, Items})
+"""Kinds of values that may stand for a tensor, or be a list of Python's."""
 
 
 class Expressions:
@@ -107,14 +100,27 @@ class Expressions:
         self.program = program
         self.limits = limits
         self.graph = Graph()
-        self.names: dict[str, Any] = {}
+        self.names: Scope = {}
+        """The names of the call that is being read, or of the file."""
+        self.scopes: tuple[Scope, ...] = ()
+        """The names around those, from the inside out."""
+        self.owner: Owner | None = None
+        """What the names of the call that is being read belong to; None for the file's own."""
         self.modules = set(MODULES)
         self.line = 0
         self.plain_mode = False
+        self.deciding = False
+        """Whether a condition is being read, which may ask for values."""
         self.part: Part
         self.whole: dict[int, Any] = {}
         """Inputs written in whole numbers, by node number, which nothing has used as numbers yet."""
+        self.aliases: dict[int, int] = {}
+        """For `y = x`, by the number of y's node, that of the node which it is another name of."""
+        self.looked_at: set[int] = set()
+        """Numbers taken out of the graph to be looked at, as in `loss.item()`."""
         self._literals: dict[tuple[type, Any], Node] = {}
+        self.taken_from: dict[int, Node] = {}
+        """For entries of such an input, by number, the input."""
         self.raw: dict[int, Any] = {}
         """Every input written in whole numbers, as it was written."""
         self.plainly: set[int] = set()
@@ -138,11 +144,26 @@ class Expressions:
             if definition.match(line):
                 later = number
                 break
-        return meaning.unknown_name(self.span(place), name, [*self.names, *CONSTANTS], later)
+        known = [word for scope in (self.names, *self.scopes) for word in scope]
+        return meaning.unknown_name(self.span(place), name, [*known, *CONSTANTS], later)
+
+    def look_up(self, name: str) -> Any:
+        """The value that the file gives to a name, from the inside out; `self.missing` if it gives none."""
+        for scope in (self.names, *self.scopes):
+            value = scope.get(name, self.missing)
+            if value is not self.missing:
+                return value
+        return self.missing
+
+    in_function = False
+    """Whether the body of a function of the file is being read."""
+
+    missing: Any = object()
+    """What `look_up` finds where there is nothing."""
 
     def is_known(self, name: str) -> bool:
         """Whether a name has a meaning here: the file's own, a constant, a module, a function."""
-        words = (self.names, CONSTANTS, self.modules, REGISTRY, CREATORS, WRAPPERS, DTYPES, PASSED_OVER)
+        words = (self.names, *self.scopes, CONSTANTS, self.modules, REGISTRY, CREATORS, WRAPPERS, DTYPES, PASSED_OVER)
         return any(name in known for known in words) or hasattr(builtins, name)
 
     def found(self, value: Any) -> str:
@@ -162,6 +183,8 @@ class Expressions:
             return ", ".join(map(self.found, value))
         if isinstance(value, Module):
             return f"`{value.path}`"
+        if type(value) in _WORDS:
+            return _WORDS[type(value)]
         if self.holds_nodes(value):
             return "a list with computed numbers in it"
         if isinstance(value, list) and len(value) < 20:
@@ -181,9 +204,6 @@ class Expressions:
 
     def refusal(self, node: ast.AST) -> Problem:
         """The problem of Python that is not read."""
-        if type(node) in NOT_YET:
-            what, way_out = NOT_YET[type(node)]
-            return meaning.not_yet_read(self.span(node), what, way_out)
         what, way_out = LEFT_OUT.get(type(node), ("this", "write a formula: name = expression"))
         return meaning.not_in_language(self.span(node), what, way_out)
 
@@ -191,10 +211,12 @@ class Expressions:
         """A value as an operand of an operation."""
         if type(value) is Node:
             if kind == "number":
-                if self.whole:
-                    self.whole.pop(value.number, None)
+                if self.whole and self.whole.pop(value.number, None) is not None and value.number in self.taken_from:
+                    self.operand(self.taken_from[value.number], place, kind)
             elif value.number in self.whole:
                 self.plainly.add(value.number)
+                if value.number in self.taken_from:
+                    self.operand(self.taken_from[value.number], place, kind)
             return value
         if isinstance(value, (bool, int, float)):
             literal = type(place) is ast.Constant
@@ -206,11 +228,17 @@ class Expressions:
             if literal:
                 known = self._literals[type(value), value] = self.graph.constant(value, repr(value))
                 return known
-            text = self.text(place) if isinstance(place, ast.expr) else ""
-            if isinstance(place, ast.expr) and not text.isascii():
+            text = self.text(place) if isinstance(place, ast.expr) and self._says_one_number(place) else ""
+            if text and not text.isascii():
                 text = ast.unparse(place)  # as it reads in a formula: `⁻¹` alone would not
             return self.graph.constant(value, text if 0 < len(text) <= 24 else repr(value))
+        if type(value) is Pick:
+            return self.operand(self.picked(value, place), place, kind)
+        if type(value) is Table and value.family and value:
+            value = list(value.values())
         if isinstance(value, (list, tuple)):
+            if type(value) is Items:
+                return self._stacked(value, place)
             if type(value) is Results:
                 found, way_out = f"this is {len(value)} of them", "take one, as in `r[0]`, or unpack them: `a, b = …`"
                 raise GradError(meaning.wrong_kind(self.span(place), "an operand is one tensor", found, way_out))
@@ -221,9 +249,112 @@ class Expressions:
             return self.graph.constant(np.asarray(value)[()])  # without axes it is a number, not an array
         raise GradError(self.no_number(value, place))
 
+    def _says_one_number(self, place: ast.expr) -> bool:
+        """Whether a piece of syntax means the same number wherever it is read, as `1/3` and `2*pi` do."""
+        for part in ast.walk(place):
+            if isinstance(part, ast.Name):
+                if part.id not in CONSTANTS or self.look_up(part.id) is not self.missing:
+                    return False
+            elif isinstance(part, ast.Attribute):
+                if part.attr not in CONSTANTS:
+                    return False
+            elif isinstance(part, ast.expr) and not isinstance(part, (ast.Constant, ast.BinOp, ast.UnaryOp)):
+                return False
+        return True
+
+    def _stacked(self, items: Items, place: ast.AST) -> Node:
+        """The tensor of a list, which is made once as long as the list does not change."""
+        node = items.stacked
+        if node is None or not self.in_graph(node):
+            node = items.stacked = self.tensor(items, place)
+            if not node.name and node.op is not CONSTANT and items.owner.label:
+                self.name_node(node, items.owner.parent, items.owner.label)
+        return node
+
+    def in_graph(self, node: Node) -> bool:
+        """Whether a node that was made earlier is still there: those of a condition are not kept."""
+        nodes = self.graph.nodes
+        return node.number < len(nodes) and nodes[node.number] is node
+
+    def member(self, base: Any, place: ast.Attribute) -> Any:
+        """An attribute of an object or a class; see `gradcli.trace.functions`."""
+        raise NotImplementedError
+
+    def entry_of(self, base: Instance, key: Any, place: ast.AST) -> Any:
+        """`model[0]`; see `gradcli.trace.functions`."""
+        raise NotImplementedError
+
+    def allow_size(self, shape: tuple[int, ...]) -> None:
+        """Raises ValueError for a shape past the limit."""
+        if any(n < 0 for n in shape) or math.prod(shape) > self.limits.max_elements:
+            raise ValueError(f"a shape of at most {self.limits.max_elements} entries")
+
+    def picked_or_plain(self, value: Any, place: ast.AST) -> Any:
+        """An entry that a loop runs over as it is given to a function."""
+        return self.picked(value, place) if type(value) is Pick and value.base.number not in self.raw else value
+
+    def truth(self, value: Any, place: ast.AST) -> bool:
+        """Whether a value counts as true at these inputs; see `gradcli.trace.deciding`."""
+        raise NotImplementedError
+
+    def iterate(self, value: Any, place: ast.AST) -> list[Any]:
+        """What a loop over a value runs through."""
+        if isinstance(value, (list, tuple, str)):
+            return list(value)
+        if isinstance(value, dict):
+            return list(value)
+        if isinstance(value, np.ndarray) and value.ndim:
+            return value.tolist() if value.ndim == 1 else list(value)
+        if isinstance(value, Instance) and value.cls.find("__iter__") is not None:
+            return self.iterate(self.entry_of(value, Ellipsis, place), place)
+        if type(value) is Pick:
+            value = self.picked(value, place)
+        if type(value) is Node and value.shape:
+            self.allow((value.shape[0],), place)
+            return [Pick(value, k) for k in range(value.shape[0])]
+        way_out = "loop over range(n), a list, or the first axis of a tensor"
+        raise GradError(
+            meaning.wrong_argument(self.span(place), "what is looped over", "a sequence", self.found(value), way_out)
+        )
+
+    def is_function(self, name: str) -> bool:
+        """Whether there is a known function of that name."""
+        return name in REGISTRY or name in CREATORS or name in WRAPPERS
+
+    def name_node(self, node: Node, owner: Owner | None, member: str) -> None:
+        """Gives a node its name; see `gradcli.trace.naming`."""
+        raise NotImplementedError
+
+    def picked(self, pick: Pick, place: ast.AST) -> Node:
+        """The node of an entry that a loop runs over."""
+        if pick.node is None or not self.in_graph(pick.node):
+            pick.node = self.take(pick.base, {"key": (pick.key,)}, place, (place,))
+        return pick.node
+
+    def take(
+        self,
+        base: Node,
+        settings: dict[str, Any],
+        place: ast.AST,
+        places: Sequence[ast.AST],
+        setting_places: Mapping[str, ast.AST] | None = None,
+    ) -> Node:
+        """Some entries of a tensor; those of whole numbers are whole, and wait in their turn for how they are used."""
+        node = self.apply(index, (base,), settings, place, places, setting_places)
+        if base.number in self.raw:
+            taken = np.asarray(self.raw[base.number])[settings["key"]]
+            self.raw[node.number] = self.whole[node.number] = taken if taken.shape else taken.item()
+            self.taken_from[node.number] = base
+        return node
+
     def no_number(self, value: Any, place: ast.AST) -> Problem:
         """The problem of a value that is no number."""
-        what = "text" if isinstance(value, str) else f"a {type(value).__name__}"
+        if isinstance(value, (Known, Function, Bound, Class)):
+            name = value.name if not isinstance(value, Bound) else value.function.name
+            return meaning.function_as_value(self.span(place), name)
+        if type(value) is Swept:
+            return meaning.gradient_as_value(self.span(place), self.text(place))
+        what = "text" if isinstance(value, str) else _WORDS.get(type(value), f"a {type(value).__name__}")
         if value is None or value is Ellipsis:
             what = "None" if value is None else "`...`"
         if isinstance(value, Module):
@@ -241,7 +372,8 @@ class Expressions:
         """A nested list as one operand: a constant, or a stack of its nodes."""
         if not self.holds_nodes(value):
             return self.operand(self.array(value, place), place)
-        elements = place.elts if isinstance(place, (ast.List, ast.Tuple)) else [place] * len(value)
+        listed = isinstance(place, (ast.List, ast.Tuple)) and len(place.elts) == len(value)
+        elements = place.elts if listed else [place] * len(value)  # type: ignore[attr-defined]
         parts = [self.operand(v, p) for v, p in zip(value, elements, strict=True)]
         for part, element in zip(parts, elements, strict=True):
             if part.shape != parts[0].shape:
@@ -253,7 +385,7 @@ class Expressions:
         """Whether a nested list has a node in it."""
         if isinstance(value, (list, tuple)):
             return any(self.holds_nodes(v) for v in value)
-        return type(value) is Node
+        return type(value) is Node or type(value) is Pick
 
     def array(self, value: Any, place: ast.AST) -> Any:
         """A nested list of numbers as an array of float64 (or of truth values)."""
@@ -320,6 +452,9 @@ class Expressions:
         """A value as settings and indices need it: an input as its number, a mask as its array."""
         if isinstance(value, Input):
             return self.plain(value.value)
+        if type(value) is Pick:
+            base = self.plain(value.base)
+            return self.picked(value, ast.Constant(0)) if type(base) is Node else base[value.key].tolist()
         if type(value) is Node:
             if value.number in self.raw:
                 self.plainly.add(value.number)
@@ -385,12 +520,23 @@ class Expressions:
     def binary(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
         """`left sign right`: of plain numbers a plain number, else a node."""
         a, b = type(left), type(right)
+        if a in _NOT_YET_TENSORS or b in _NOT_YET_TENSORS:
+            left, right = self._as_tensors(sign, left, right, sides)
+            a, b = type(left), type(right)
         if a is not Node and b is not Node:
+            if a is Swept or b is Swept:
+                return Swept()
+            if isinstance(left, str) or isinstance(right, str):
+                return self._text_binary(sign, left, right, place)
+            if self._python_list(sign, left, right):
+                return self._list_binary(sign, left, right, place, sides)
             left = left.value if type(left) is Input else left
             right = right.value if type(right) is Input else right
             if isinstance(left, (int, float)) and isinstance(right, (int, float)):
                 return self._plain_binary(sign, left, right, place)
             return self._plain_arrays(sign, left, right, place, sides)
+        if a is Swept or b is Swept:
+            return Swept()
         op = INFIX.get(sign)
         if a is float or a is int:  # a number beside a node, the second common case
             left = self.operand(left, sides[0])
@@ -412,6 +558,56 @@ class Expressions:
         if sign in "&|^":
             self._masks(operands, sides, sign)
         return self.apply(op, operands, None, place, sides)
+
+    def _as_tensors(self, sign: str, left: Any, right: Any, sides: tuple[ast.AST, ast.AST]) -> tuple[Any, Any]:
+        """Both sides, picks and lists of nodes as the tensors that they stand for where a tensor is meant."""
+        if type(left) is Pick or type(right) is Pick:
+            left, right = (self.operand(v, p) for v, p in zip((left, right), sides, strict=True))
+        if type(left) is Items and type(right) is not str and not self._python_list(sign, left, right):
+            left = self.operand(left, sides[0])
+        if type(right) is Items and type(left) is not str and not self._python_list(sign, left, right):
+            right = self.operand(right, sides[1])
+        return left, right
+
+    def _python_list(self, sign: str, left: Any, right: Any) -> bool:
+        """Whether Python's arithmetic of lists is meant, `hs + [h]` or `[None] * T`, and no tensor."""
+        if sign in _OF_LISTS and self.in_function:  # there it is a program, and a list is a list
+            if sign == "+":
+                return isinstance(left, list) and isinstance(right, list)
+            return (isinstance(left, list) and type(right) is int) or (isinstance(right, list) and type(left) is int)
+        return (
+            sign in _OF_LISTS
+            and type(left) is not Node
+            and type(right) is not Node
+            and (_is_python_list(left) or _is_python_list(right))
+        )
+
+    def _text_binary(self, sign: str, left: Any, right: Any, place: ast.AST) -> Any:
+        """Python's own arithmetic of texts, of which names of entries are made: `"W" + str(i)`, `"W%d" % i`."""
+        try:
+            if sign == "+" and isinstance(left, str) and isinstance(right, str):
+                return left + right
+            if sign == "%" and isinstance(left, str) and len(left) < 1000 and not re.search(r"%[^a-z%]*\d{3}", left):
+                return left % self.plain(right)
+            if sign in ("==", "!="):
+                return (left == right) is (sign == "==")
+        except (TypeError, ValueError):
+            pass
+        for value in (left, right):
+            if isinstance(value, str):
+                raise GradError(self.no_number(value, place))
+        raise AssertionError
+
+    def _list_binary(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
+        """Python's own arithmetic of lists: `hs + [h]`, `[None] * T`."""
+        if sign == "+" and isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+            return _grown([*left, *right])
+        entries, times = (left, right) if isinstance(left, list) else (right, left)
+        times = self.plain(times)
+        if sign == "*" and type(times) is int and isinstance(entries, list):
+            self.allow((max(0, times) * len(entries),), place)
+            return _grown(entries * times)
+        raise GradError(meaning.bare_list(self.span(sides[0]), sign, self.text(sides[0])))
 
     def _masks(self, operands: Sequence[Node], sides: Sequence[ast.AST], sign: str) -> None:
         for operand, side in zip(operands, sides, strict=True):
@@ -483,6 +679,40 @@ class Expressions:
 
     def _masks_apart(self, place: ast.AST) -> Problem:
         return meaning.wrong_kind(self.span(place), "masks cannot be subtracted", "both are masks", "use `a & ~b`")
+
+
+_OF_LISTS = ("+", "*")
+
+
+def _is_python_list(value: Any) -> bool:
+    """Whether a list can be no tensor, so that Python's own arithmetic of lists is meant."""
+    if type(value) is Items:
+        return value.grown or value.fixed or any(not _is_number(v) for v in value)
+    return isinstance(value, (list, tuple)) and all(v is None or isinstance(v, str) for v in value)
+
+
+def _grown(entries: list[Any]) -> Items:
+    items = Items(entries)
+    items.grown = True
+    return items
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return not _is_python_list(value)
+    return isinstance(value, (Node, Pick, Input, bool, int, float, np.ndarray))
+
+
+_WORDS: dict[type, str] = {
+    Table: "a dictionary",
+    Function: "a function",
+    Bound: "a function",
+    Known: "a function",
+    Class: "a class",
+    Instance: "an object",
+    Swept: "a gradient",
+}
+"""Values that are no numbers, in words."""
 
 
 def _are_plain_scalars(left: Any, right: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 from collections.abc import Callable
 from inspect import Parameter, signature
@@ -12,13 +13,15 @@ import numpy as np
 
 from gradcli.graph import Node
 from gradcli.graph.dtypes import FLOATS
-from gradcli.ops.arrange import reshape
+from gradcli.ops.arrange import reshape, transpose
 from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
+from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
 from gradcli.trace.binding import Call, expected_arguments, written_keyword
-from gradcli.trace.expressions import HUGE, Expressions, Input, Length, Module
+from gradcli.trace.expressions import HUGE, Expressions
 from gradcli.trace.lists import whole_list
+from gradcli.trace.values import Input, Instance, Length, Module, Pick
 from gradcli.trace.vocabulary import DTYPES
 
 IGNORED = frozenset({"requires_grad", "device", "copy", "out", "name"})
@@ -146,8 +149,11 @@ def _const(reader: Expressions, call: Call) -> Any:
 def _length(reader: Expressions, call: Call) -> Any:
     if len(call.values) == 1:
         value = call.values[0]
-        if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+        if isinstance(value, Instance) and value.cls.find("__len__") is not None:
+            return Length(len(reader.iterate(value, call.places[0])))
+        if isinstance(value, (list, tuple, dict, str)) or (isinstance(value, np.ndarray) and value.ndim):
             return Length(len(value))
+        value = reader.picked(value, call.places[0]) if type(value) is Pick else value
         if type(value) is Node and value.shape:
             return Length(value.shape[0])
     raise GradError(
@@ -160,6 +166,9 @@ def _length(reader: Expressions, call: Call) -> Any:
 def _plain_number(kind: Callable[[Any], Any]) -> Callable[[Expressions, Call], Any]:
     def convert(reader: Expressions, call: Call) -> Any:
         value = reader.plain(call.values[0]) if len(call.values) == 1 else None
+        if isinstance(value, str) and len(value) < 40:
+            with contextlib.suppress(ValueError):  # it is told below
+                value = float(value)
         if isinstance(value, (int, float)):
             if kind is int and not math.isfinite(value):
                 expected = "a finite number"
@@ -186,18 +195,12 @@ def _item(reader: Expressions, call: Call) -> Any:
     return call.values[0]
 
 
-def _as_float(reader: Expressions, call: Call) -> Any:
-    """`mask.float()`: the numbers 0 and 1; what is a float already stays as it is."""
-    node = reader.operand(call.values[0], call.places[0])
-    if node.dtype in FLOATS:
-        return node
-    return reader.apply(cast, (node,), {"dtype": "float64"}, call.place, call.places[:1])
-
-
 def _leave_graph(reader: Expressions, call: Call) -> Any:
     """`x.numpy()`: the numbers of a tensor, which no gradient follows."""
-    node = _node(reader, call)
-    return reader.apply(stop_gradient, (reader.operand(node, call.places[0]),), None, call.place, call.places[:1])
+    node = reader.operand(_node(reader, call), call.places[0])
+    node = reader.apply(stop_gradient, (node,), None, call.place, call.places[:1])
+    reader.looked_at.add(node.number)
+    return node
 
 
 def _single(reader: Expressions, call: Call) -> Any:
@@ -209,6 +212,8 @@ def _single(reader: Expressions, call: Call) -> Any:
                 reader.span(call.place), "item", "no arguments", found, "x.item(), or x[i] for an entry"
             )
         )
+    if type(call.values[0]) in (float, int, bool):
+        return call.values[0]
     node = _node(reader, call)
     if math.prod(node.shape) != 1:
         way_out = "choose an entry, as in x[0], or reduce it, as in sum(x)"
@@ -219,7 +224,9 @@ def _single(reader: Expressions, call: Call) -> Any:
         )
     if node.shape:
         node = reader.apply(reshape, (node,), {"shape": ()}, call.place, call.places[:1])
-    return reader.apply(stop_gradient, (node,), None, call.place, call.places[:1])
+    node = reader.apply(stop_gradient, (node,), None, call.place, call.places[:1])
+    reader.looked_at.add(node.number)
+    return node
 
 
 def _node(reader: Expressions, call: Call) -> Node:
@@ -253,6 +260,47 @@ def _range(reader: Expressions, call: Call) -> Any:
     return list(numbers)
 
 
+def _to(reader: Expressions, call: Call) -> Any:
+    """`x.to(device)` changes nothing here, `x.to(torch.float32)` the precision."""
+    given = [*zip(call.values[1:], call.places[1:], strict=True), *call.keywords.values()]
+    for value, place in given:
+        word = value.path.split(".")[-1] if isinstance(value, Module) else value
+        if word in DTYPES:
+            node = reader.operand(_node(reader, call), call.places[0])
+            return reader.apply(cast, (node,), {"dtype": _dtype(reader, word, place)}, call.place, call.places[:1])
+    return call.values[0]
+
+
+def _transposed(reader: Expressions, call: Call) -> Any:
+    """`w.t()`: PyTorch's transpose of a matrix."""
+    return reader.apply(
+        transpose, (reader.operand(_node(reader, call), call.places[0]),), None, call.place, call.places[:1]
+    )
+
+
+def _as_dtype(dtype: str) -> Callable[[Expressions, Call], Any]:
+    def convert(reader: Expressions, call: Call) -> Any:
+        """`mask.float()`, `y.long()`: another precision; whole numbers that are labels stay what they are."""
+        value = call.values[0]
+        if dtype == "int64" and (type(value) is Pick or (type(value) is Node and value.number in reader.raw)):
+            return value
+        node = reader.operand(_node(reader, call), call.places[0])
+        if dtype == "float" and node.dtype in FLOATS:
+            return node
+        settings = {"dtype": "float64" if dtype == "float" else dtype}
+        return reader.apply(cast, (node,), settings, call.place, call.places[:1])
+
+    return convert
+
+
+def _like(reader: Expressions, call: Call) -> Any:
+    """`x.view_as(y)`, `x.expand_as(y)`: in the shape of another tensor."""
+    shape = reader.operand(call.values[1], call.places[1]).shape
+    op = reshape if call.name in ("view_as", "reshape_as") else broadcast_to
+    node = reader.operand(_node(reader, call), call.places[0])
+    return reader.apply(op, (node,), {"shape": shape}, call.place, call.places[:1])
+
+
 SPECIAL: dict[str, Callable[[Expressions, Call], Any]] = {
     "const": _const,
     "len": _length,
@@ -266,12 +314,17 @@ METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
     "item": _single,
     "tolist": _leave_graph,
     "numpy": _leave_graph,
-    "cpu": _item,
-    "contiguous": _item,
-    "float": _as_float,
-    "double": _as_float,
-    "requires_grad_": _item,
+    **dict.fromkeys(("cpu", "cuda", "contiguous", "requires_grad_", "block_until_ready", "retain_grad"), _item),
+    "to": _to,
     "size": _size,
+    "t": _transposed,
+    "float": _as_dtype("float"),
+    "double": _as_dtype("float64"),
+    "long": _as_dtype("int64"),
+    "int": _as_dtype("int64"),
+    "bool": _as_dtype("bool"),
+    **dict.fromkeys(("view_as", "reshape_as", "expand_as"), _like),
+    **dict.fromkeys(("numel", "nelement"), lambda reader, call: Length(math.prod(_node(reader, call).shape))),
     "dim": lambda reader, call: _node(reader, call).ndim,
 }
 """Methods of tensors that are no operators."""

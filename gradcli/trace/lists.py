@@ -36,3 +36,30 @@ def whole_list(value: Any) -> Any:
 def rows(shape: tuple[int, ...]) -> str:
     """A shape in the words of a message about ragged lists."""
     return f"a row of {shape[0]}" if len(shape) == 1 else f"shape {shape}" if shape else "a number"
+
+
+def is_numbers(value: Any) -> bool:
+    """Whether a nested list has an entry, and nothing but numbers in it: it can only be a tensor."""
+    stack, found = [value], False
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (list, tuple)):
+            stack.extend(part)
+        elif isinstance(part, (bool, int, float)):
+            found = True
+        else:
+            return False
+    return found
+
+
+def contains(value: Any, kind: type) -> bool:
+    """Whether a value is of a kind, or holds one that is, however deep."""
+    stack, seen = [value], set()
+    while stack:
+        part = stack.pop()
+        if type(part) is kind:
+            return True
+        if isinstance(part, (list, tuple, dict)) and id(part) not in seen:
+            seen.add(id(part))
+            stack.extend(part.values() if isinstance(part, dict) else part)
+    return False

@@ -10,13 +10,27 @@ import numpy as np
 
 from gradcli.graph import Node
 from gradcli.graph.op import INFIX, REGISTRY
-from gradcli.ops.arrange import index, index_key, transpose
+from gradcli.ops.arrange import index_key, transpose
 from gradcli.ops.compare import logical_and
-from gradcli.ops.create import CREATORS
 from gradcli.ops.linalg import matrix_power
 from gradcli.ops.pass_on import stop_gradient
 from gradcli.problems import GradError, meaning
-from gradcli.trace.expressions import READERS, Expressions, Length, Module, Poison, Results, Silent
+from gradcli.trace.expressions import READERS, Expressions, Silent
+from gradcli.trace.values import (
+    Bound,
+    Class,
+    Instance,
+    Items,
+    Known,
+    Length,
+    Module,
+    Pick,
+    Poison,
+    Results,
+    Swept,
+    Table,
+    entry_label,
+)
 from gradcli.trace.vocabulary import BINARY, CONSTANTS, OTHER_CONSTANTS
 
 
@@ -37,18 +51,36 @@ def _constant(self: Expressions, node: ast.Constant) -> Any:
 
 def _name(self: Expressions, node: ast.Name) -> Any:
     name = node.id
-    value = self.names.get(name, self)
-    if value is not self:
+    value = self.names.get(name, self.missing)
+    if value is self.missing and self.scopes:
+        value = self.look_up(name)
+    if value is not self.missing:
         if value is Poison:
             raise Silent
+        if type(value) is Pick:
+            return _picked(self, node, value)
         return self.plain(value) if self.plain_mode and type(value) is Node and value.number in self.raw else value
     if name in CONSTANTS:
         return CONSTANTS[name]
     if name in self.modules:
         return Module(name)
-    if name in REGISTRY or name in CREATORS:
-        raise GradError(meaning.function_as_value(self.span(node), name))
+    if self.is_function(name):
+        return Known(name)
+    if name == "__name__":
+        return "__main__"
     raise GradError(self.unknown(node, name))
+
+
+def _picked(self: Expressions, node: ast.Name, pick: Pick) -> Any:
+    """The variable of a loop over a tensor; one that is a whole number waits for how it is used."""
+    if self.plain_mode:
+        return self.plain(pick)
+    if pick.base.number in self.raw:
+        return pick
+    found = self.names[node.id] = self.picked(pick, node)
+    if not found.name:
+        self.name_node(found, self.owner, node.id)
+    return found
 
 
 def _binary(self: Expressions, node: ast.BinOp) -> Any:
@@ -70,9 +102,11 @@ def _unary(self: Expressions, node: ast.UnaryOp) -> Any:
     value = self.value(node.operand)
     sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}[type(node.op)]
     if sign == "not":
-        if isinstance(value, bool):
-            return not value
+        if self.deciding or not _is_tensor(value):
+            return not self.truth(value, node.operand)
         raise GradError(meaning.not_in_language(self.span(node), "`not` of a tensor", "use `~mask`"))
+    if type(value) is Swept:
+        return value
     if isinstance(value, (int, float)) and sign != "~":
         return -value if sign == "-" else value
     if isinstance(value, (list, tuple)) and not self.holds_nodes(value):
@@ -95,12 +129,14 @@ def _unary(self: Expressions, node: ast.UnaryOp) -> Any:
 def _compare(self: Expressions, node: ast.Compare) -> Any:
     left, place, result = self.value(node.left), node.left, None
     for sign_node, right_node in zip(node.ops, node.comparators, strict=True):
-        sign = BINARY.get(type(sign_node))
-        if sign is None:
-            word = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}[type(sign_node)]
-            raise GradError(meaning.not_in_language(self.span(node), f"`{word}`", "compare with < <= > >= == !="))
         right = self.value(right_node)
-        part = self.binary(sign, left, right, node, (place, right_node))
+        if (part := _plainly_compared(self, sign_node, left, right)) is None:
+            sign = BINARY.get(type(sign_node))
+            if sign is None:
+                word = {ast.In: "in", ast.NotIn: "not in", ast.Is: "is", ast.IsNot: "is not"}[type(sign_node)]
+                way_out = "compare with < <= > >= == !="
+                raise GradError(meaning.not_in_language(self.span(node), f"`{word}` of tensors", way_out))
+            part = self.binary(sign, left, right, node, (place, right_node))
         if result is None:
             result = part
         elif isinstance(result, bool) and isinstance(part, bool):
@@ -112,25 +148,54 @@ def _compare(self: Expressions, node: ast.Compare) -> Any:
     return result
 
 
+def _plainly_compared(self: Expressions, sign: ast.cmpop, left: Any, right: Any) -> bool | None:
+    """What Python alone can answer: `x is None`, `"W1" in params`, `i in (0, 2)`, `mode == "train"`."""
+    negative = isinstance(sign, (ast.IsNot, ast.NotIn, ast.NotEq))
+    if isinstance(sign, (ast.Is, ast.IsNot)) or (left is None or right is None):
+        return (left is right) is not negative if isinstance(sign, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) else None
+    if isinstance(sign, (ast.In, ast.NotIn)) and isinstance(right, (dict, list, tuple, str)):
+        key = self.plain(left)
+        if isinstance(key, (str, int, float)) and (isinstance(key, str) or not isinstance(right, str)):
+            return (key in [self.plain(v) for v in right] if isinstance(right, list) else key in right) is not negative
+    return None
+
+
+def _is_tensor(value: Any) -> bool:
+    return isinstance(value, (Node, Pick, np.ndarray))
+
+
 def _boolean(self: Expressions, node: ast.BoolOp) -> Any:
-    values = [self.value(v) for v in node.values]
-    if all(isinstance(v, (bool, int, float)) for v in values):
-        return all(values) if isinstance(node.op, ast.And) else any(values)
-    sign = "&" if isinstance(node.op, ast.And) else "|"
-    word = "and" if sign == "&" else "or"
-    raise GradError(
-        meaning.not_in_language(
-            self.span(node), f"`{word}` between tensors", f"use `{sign}`, as in `(a > 0) {sign} (b > 0)`"
-        )
-    )
+    stops = isinstance(node.op, ast.Or)
+    value: Any = None
+    for each in node.values:
+        value = self.value(each)
+        if _is_tensor(value) and not self.deciding:
+            sign, word = ("|", "or") if stops else ("&", "and")
+            way_out = f"use `{sign}`, as in `(a > 0) {sign} (b > 0)`"
+            raise GradError(meaning.not_in_language(self.span(node), f"`{word}` between tensors", way_out))
+        holds = self.truth(value, each)
+        value = holds if self.deciding else value
+        if holds is stops:
+            return value
+    return value
 
 
 def _list(self: Expressions, node: ast.List) -> Any:
-    return [self.value(v) for v in node.elts]
+    return _elements(self, node.elts)
 
 
 def _tuple(self: Expressions, node: ast.Tuple) -> Any:
-    return tuple([self.value(v) for v in node.elts])
+    return tuple(_elements(self, node.elts))
+
+
+def _elements(self: Expressions, places: list[ast.expr]) -> list[Any]:
+    values: list[Any] = []
+    for place in places:
+        if isinstance(place, ast.Starred):
+            values += self.iterate(self.value(place.value), place)
+        else:
+            values.append(self.value(place))
+    return values
 
 
 def _slice(self: Expressions, node: ast.Slice) -> Any:
@@ -139,11 +204,51 @@ def _slice(self: Expressions, node: ast.Slice) -> Any:
 
 def _subscript(self: Expressions, node: ast.Subscript) -> Any:
     base = self.value(node.value)
+    if type(base) is Swept:
+        return base
+    if type(base) is Known and base.base is None:
+        raise GradError(self.no_number(base, node.value))
     key = self.plain_value(node.slice)
-    if isinstance(base, (Module, str)) or base is None:
+    if type(base) is Table:
+        return _entry(self, node, base, key)
+    if isinstance(base, str) and isinstance(key, (int, slice)):
+        return base[key] if isinstance(key, slice) or -len(base) <= key < len(base) else ""
+    if isinstance(base, (list, tuple)) and isinstance(key, (int, slice)) and not isinstance(key, bool):
+        if isinstance(key, slice):
+            return type(base)(base[key]) if type(base) in (list, tuple) else Items(base[key])
+        if -len(base) <= key < len(base):
+            return base[key]
+        if not isinstance(base, tuple):
+            return _missing(self, node, key, len(base))
+    if isinstance(base, np.ndarray) and self.plain_mode and base.dtype.kind in "iu":
+        try:
+            taken = base[key]
+        except (IndexError, TypeError):
+            pass  # said better below
+        else:
+            return taken if taken.shape else taken.item()
+    if isinstance(base, Instance):
+        return self.entry_of(base, key, node)
+    if isinstance(base, (Module, str, Class, Bound)) or base is None:
         raise GradError(self.no_number(base, node.value))
     if isinstance(base, (int, float)):
         base = self.operand(base, node.value)
+    parts = index_parts(self, node, key)
+    if isinstance(base, tuple) and len(parts) == 1 and type(parts[0]) is int and -len(base) <= parts[0] < len(base):
+        return base[parts[0]]
+    named = any(isinstance(part, np.ndarray) for part in parts) and any(
+        isinstance(n, ast.Name) for n in ast.walk(node.slice)
+    )
+    settings: dict[str, Any] = {"key": parts}
+    if named:
+        settings["text"] = self.text(node.slice)
+    operand = base if type(base) is Node else self.operand(base, node.value)
+    return self.take(operand, settings, node, (node.value,), {"key": node.slice})
+
+
+def index_parts(self: Expressions, node: ast.Subscript, key: Any = Ellipsis) -> tuple[Any, ...]:
+    """The parts of an index."""
+    key = self.plain_value(node.slice) if key is Ellipsis else key
     try:
         parts = index_key(key) or (Ellipsis,)  # `x[()]` is all of x
     except ValueError as error:
@@ -152,30 +257,49 @@ def _subscript(self: Expressions, node: ast.Subscript) -> Any:
         ) from None
     if any(isinstance(part, slice) and part.step == 0 for part in parts):
         raise GradError(meaning.wrong_argument(self.span(node.slice), "the step of a slice", "a number but 0", "0"))
-    if isinstance(base, tuple) and len(parts) == 1 and type(parts[0]) is int and -len(base) <= parts[0] < len(base):
-        return base[parts[0]]
-    named = any(isinstance(n, ast.Name) for n in ast.walk(node.slice))
-    settings: dict[str, Any] = {"key": parts}
-    if named:
-        settings["text"] = self.text(node.slice)
-    operand = self.operand(base, node.value)
-    return self.apply(index, (operand,), settings, node, (node.value,), {"key": node.slice})
+    return parts
+
+
+def _entry(self: Expressions, node: ast.Subscript, table: Table, key: Any) -> Any:
+    """An entry of a dictionary, or a member of a family."""
+    if isinstance(key, (str, int, float, tuple)) and _hashable(key):
+        value = table.get(key, self.missing)
+        if value is Poison:
+            raise Silent
+        if value is not self.missing:
+            return self.plain(value) if self.plain_mode and type(value) is Node and value.number in self.raw else value
+    name = self.text(node.value)
+    known = [f"{name}{entry_label(k)}" for k in table]
+    wanted = f"{name}{entry_label(key)}" if isinstance(key, (str, int, float, tuple)) else self.text(node)
+    raise GradError(meaning.unknown_member(self.span(node), wanted, known))
+
+
+def _hashable(key: Any) -> bool:
+    return not isinstance(key, tuple) or all(isinstance(k, (str, int, float)) for k in key)
+
+
+def _missing(self: Expressions, node: ast.Subscript, key: int, length: int) -> Any:
+    name = self.text(node.value)
+    known = [f"{name}[{k}]" for k in range(length)]
+    raise GradError(meaning.unknown_member(self.span(node), f"{name}[{key}]", known))
 
 
 def _attribute(self: Expressions, node: ast.Attribute) -> Any:
     base = self.value(node.value)
     name = node.attr
+    if isinstance(base, (Instance, Class, Swept)):
+        return self.member(base, node)
     if isinstance(base, Module):
         if name in CONSTANTS:
             return CONSTANTS[name]
         if name in OTHER_CONSTANTS:
             return OTHER_CONSTANTS[name]
-        if name in REGISTRY or name in CREATORS:
-            raise GradError(meaning.function_as_value(self.span(node), self.text(node)))
+        if self.is_function(name) and name != "random":
+            return Known(name, base)
         return Module(f"{base.path}.{name}")
     if isinstance(base, Results) and len(base) == 2 and name in ("values", "indices"):
         return base[name == "indices"]
-    if isinstance(base, (list, tuple, np.ndarray, int, float)) and not isinstance(base, bool):
+    if isinstance(base, (list, tuple, np.ndarray, int, float, Pick)) and not isinstance(base, bool):
         base = self.operand(base, node.value)
     if type(base) is not Node:
         raise GradError(self.no_number(base, node.value))
@@ -202,6 +326,10 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
         return tuple(map(Length, base.shape))
     if name in ("ndim", "size"):
         return Length(base.ndim if name == "ndim" else math.prod(base.shape))
+    if name == "grad":
+        return Swept(base.name)
+    if name in ("device", "dtype"):
+        return Module(f"torch.{base.dtype if name == 'dtype' else name}")
     if name == "data":
         return self.apply(stop_gradient, (self.operand(base, node.value),), None, node, (node.value,))
     raise GradError(meaning.unknown_attribute(self.span(node), name, ["T", "mT", "shape", "ndim", "size", *REGISTRY]))

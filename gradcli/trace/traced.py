@@ -20,6 +20,39 @@ class Claim:
     right: ast.expr
 
 
+@dataclass(frozen=True, slots=True)
+class RuleResult:
+    """One result of a rule that the file states: the gradient of one operand.
+
+    `node` computes it, in the rule's own graph; None where the rule gives nothing.  `position` counts results from 1,
+    and is 0 for a gradient that a layer keeps as an attribute.
+    """
+
+    name: str
+    operand: Node
+    node: Node | None
+    span: Span
+    text: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRule:
+    """A rule that the file states, at one call of its function.
+
+    `graph` holds the forward part from `inputs` to `output`, and the rule from those and `upstream` to `results`.
+    """
+
+    name: str
+    line: int
+    span: Span
+    graph: Graph
+    output: Node
+    upstream: Node
+    inputs: dict[int, Node]
+    results: tuple[RuleResult, ...]
+
+
 @dataclass(slots=True)
 class Traced:
     """The graph of a file and what the file says about it.
@@ -35,6 +68,12 @@ class Traced:
     seed: Any = None
     claims: list[Claim] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    custom_rules: list[CustomRule] = field(default_factory=list)
+    """The rules of differentiation that the file states, which are not what is derived: they are to be checked."""
+    last: Node | None = None
+    """The last definition of the file itself, which is what is differentiated if nothing is said about that."""
+    without_gradient: Node | None = None
+    """A definition after that one, if it has no derivative."""
     inner: set[int] = field(default_factory=set)
     """The numbers of the nodes to which the file gives no name: v1, v2, …"""
     environment: dict[str, Any] = field(default_factory=dict)

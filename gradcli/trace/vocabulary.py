@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
-MODULES = frozenset({"np", "numpy", "torch", "F", "nn", "linalg", "jnp", "jax", "math", "tf", "cp", "anp"})
+MODULES = frozenset({"optim", "np", "numpy", "torch", "F", "nn", "linalg", "jnp", "jax", "math", "tf", "cp", "anp"})
 """Names that a function may be called through, unless the file gives them a value: `np.exp`, `nn.functional.relu`."""
 
 LIBRARIES = frozenset(
@@ -22,7 +22,9 @@ LIBRARIES = frozenset(
         "random",
         "typing",
     }
-    | {"__future__", "cupy", "torchvision", "tinygrad"}
+    | {"__future__", "functools", "itertools", "time", "os", "sys", "copy", "collections", "dataclasses", "tqdm", "abc"}
+    | {"sklearn", "pandas", "seaborn", "IPython", "flax", "optax", "jaxlib", "logging", "warnings", "json", "pathlib"}
+    | {"cupy", "torchvision", "tinygrad"}
 )
 """Libraries whose imports are passed over: the functions they would bring are known here or reported where used."""
 
@@ -46,6 +48,11 @@ WRAPPERS = frozenset(
         "Parameter",
         "Value",
         "FloatTensor",
+        "DoubleTensor",
+        "LongTensor",
+        "IntTensor",
+        "from_numpy",
+        "ascontiguousarray",
         "param",
     }
 )
@@ -70,45 +77,59 @@ PASSED_OVER = frozenset(
 SEEDERS = frozenset({"manual_seed", "seed"})
 """Of these, what would set the seed of a generator that we do not have."""
 
-_LOOP = "write out the lines that it would run, one below the other"
-
-NOT_YET: dict[type[ast.AST], tuple[str, str]] = {
-    ast.For: ("a `for` loop", _LOOP),
-    ast.AsyncFor: ("a `for` loop", _LOOP),
-    ast.FunctionDef: ("a function definition", "write its body where it is called, with names of its own"),
-    ast.AsyncFunctionDef: ("a function definition", "write its body where it is called"),
-    ast.ClassDef: ("a class", "write out the formulas of its forward part"),
-    ast.If: ("an `if` block", "write the branch that applies, or use where(condition, a, b)"),
-    ast.IfExp: ("a condition `a if c else b`", "use where(c, a, b)"),
-    ast.With: ("a `with` block", "write its lines without the `with`"),
-    ast.GeneratorExp: ("a generator", "write the terms out: a[0] + a[1] + …"),
-    ast.ListComp: ("a list comprehension", "write the entries out: [a, b, c]"),
-    ast.SetComp: ("a comprehension", "write the entries out"),
-    ast.DictComp: ("a comprehension", "write the entries out, a name each"),
-    ast.Dict: ("a dictionary", "give every entry a name of its own"),
-    ast.JoinedStr: ("an f-string", "leave it out"),
-    ast.NamedExpr: ("an assignment inside an expression", "give it a line of its own"),
-    ast.Starred: ("a starred expression", "write the entries out"),
+PATHS = {
+    "np": "numpy",
+    "anp": "autograd.numpy",
+    "jnp": "jax.numpy",
+    "cp": "cupy",
+    "nn": "torch.nn",
+    "F": "torch.nn.functional",
+    "optim": "torch.optim",
+    "tf": "tensorflow",
 }
-"""Python that the language will have, and what to write until then."""
+"""What the usual short names of libraries stand for."""
+
+BOOKKEEPING = frozenset({"grad", "requires_grad", "label", "_prev", "name"})
+"""Attributes of a tensor whose setting changes no value."""
+
+WITHOUT_GRADIENT = frozenset({"no_grad", "inference_mode"})
+"""Blocks in which nothing is differentiated."""
+
+CONTEXTS = WITHOUT_GRADIENT | {
+    "enable_grad",
+    "set_grad_enabled",
+    "detect_anomaly",
+    "set_detect_anomaly",
+    "autocast",
+    "errstate",
+    "printoptions",
+    "warnings",
+}
+"""`with` blocks whose lines are read as if they stood alone."""
+
+OPTIMISERS = frozenset(
+    {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "LBFGS", "Rprop"}
+    | {"StepLR", "ExponentialLR", "CosineAnnealingLR", "ReduceLROnPlateau", "MultiStepLR", "LambdaLR"}
+)
+"""What changes parameters after a backward pass; how, is no part of a derivation."""
+
+TREES = frozenset({"tree_map", "tree_multimap"})
+"""JAX's functions that apply one function to every entry of nested containers."""
 
 LEFT_OUT: dict[type[ast.AST], tuple[str, str]] = {
-    ast.While: ("a `while` loop", _LOOP),
-    ast.Lambda: ("`lambda`", "write the formula where it is used; for a name, use `lam`"),
+    ast.AsyncFor: ("an `async for` loop", "write it without `async`"),
+    ast.AsyncFunctionDef: ("an `async` function", "write it without `async`"),
+    ast.SetComp: ("a set", "use a list: [a, b]"),
+    ast.Starred: ("a starred expression here", "write the entries out"),
     ast.Try: ("`try`", "write its lines without the `try`"),
-    ast.Raise: ("`raise`", "leave it out"),
-    ast.Assert: ("`assert`", "a claim is written with `==`, without `assert`"),
+    ast.Raise: ("`raise`", "leave it out: this line would stop the program"),
     ast.Delete: ("`del`", "leave it out"),
-    ast.Global: ("`global`", "leave it out"),
-    ast.Nonlocal: ("`nonlocal`", "leave it out"),
     ast.Return: ("`return` outside a function", "leave it out, or give the value a name"),
     ast.Await: ("`await`", "leave it out"),
-    ast.Yield: ("`yield`", "leave it out"),
-    ast.YieldFrom: ("`yield`", "leave it out"),
-    ast.Match: ("`match`", "write the branch that applies"),
+    ast.Yield: ("`yield`", "return a list"),
+    ast.YieldFrom: ("`yield`", "return a list"),
+    ast.Match: ("`match`", "write it with `if` and `elif`"),
     ast.Set: ("a set", "use a list: [a, b]"),
-    ast.Break: ("`break` outside a loop", "leave it out"),
-    ast.Continue: ("`continue` outside a loop", "leave it out"),
     ast.AsyncWith: ("`async with`", "leave it out"),
     ast.TryStar: ("`try`", "write its lines without the `try`"),
 }

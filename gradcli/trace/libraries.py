@@ -1,0 +1,196 @@
+"""What names of libraries mean that are no operators: layers, losses as objects, optimisers, random numbers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from gradcli.graph import Node
+from gradcli.graph.op import REGISTRY
+from gradcli.language import read
+from gradcli.problems import GradError, Source, meaning
+from gradcli.trace import transforms
+from gradcli.trace.draws import DRAWS, OF_TORCH, draw
+from gradcli.trace.training import sweep_from
+from gradcli.trace.values import Class, Instance, Items, Known, Module, Super, Swept, Table
+from gradcli.trace.vocabulary import OPTIMISERS, TREES
+
+if TYPE_CHECKING:
+    from gradcli.trace.interpreter import Interpreter
+
+Handler = Callable[[Any, ast.Call, list[Any], dict[str, tuple[Any, ast.AST]]], Any]
+
+
+@lru_cache(maxsize=1)
+def _layer_names() -> frozenset[str]:
+    return frozenset(re.findall(r"^class (\w+)", _layers_text(), re.MULTILINE))
+
+
+@lru_cache(maxsize=1)
+def _layers_text() -> str:
+    return resources.files("gradcli.trace").joinpath("layers.txt").read_text(encoding="utf-8")
+
+
+def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> Handler | None:
+    """What a library's name does when it is called; None if it is no such name, or one of another kind."""
+    path = self.full_path(base.path) if base is not None else ""
+    if name == "super" and base is None:
+        return _super
+    alone = base is None and name in ("default_rng", "PRNGKey")
+    if (name in DRAWS and "random" in path) or (name in OF_TORCH and path == "torch") or alone:
+        return lambda reader, node, values, words: draw(reader, name, path, values, words, node)
+    if name[:1].isupper():
+        if name in _layer_names() and (base is None or "nn" in path or "torch" in path):
+            return lambda reader, node, values, words: reader.make(layer(reader, name), values, words, node)
+        if name in OPTIMISERS:
+            return lambda reader, node, values, words: Module("optimizer")
+        if base is None or "nn" in path or path.startswith("torch"):
+            return _as_object(name)
+    kinds = (transforms.KINDS, transforms.PASSED_THROUGH, transforms.REFUSED, ("vjp",))
+    if any(name in words for words in kinds):
+        return lambda reader, node, values, words: _transformed(reader, name, node, values, words)
+    if name in TREES or (name == "map" and path.endswith("tree")):
+        return _mapped_tree
+    if name == "device":
+        return lambda reader, node, values, words: Module("torch.device")
+    if name in ("no_grad", "is_available", "get_default_device"):
+        return lambda reader, node, values, words: None
+    return None
+
+
+def _transformed(self: Interpreter, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:
+    if name == "grad" and values and type(values[0]) is Node:  # torch.autograd.grad(L, [w1, w2])
+        sweep_from(self, values[0], None, node)
+        return Items(Swept() for _ in self.parameters(values[1] if len(values) > 1 else ()))
+    return transforms.transformed(self, name, values, words, node)
+
+
+def layer(self: Interpreter, name: str) -> Class:
+    """A layer with parameters, whose forward part is written in the language itself."""
+    if not self.layers:
+        before = self.names, self.scopes, self.line_fixed, self.owner, self.part
+        self.names, self.scopes, self.line_fixed, self.owner = self.layers, (), True, None
+        try:
+            for part in read(Source("layers", _layers_text())).parts():
+                self.part = part
+                self.block(part.statements)
+        finally:
+            self.names, self.scopes, self.line_fixed, self.owner, self.part = before
+    found: Class = self.layers[name]
+    return found
+
+
+def _as_object(name: str) -> Handler | None:
+    """`nn.ReLU()`, `nn.CrossEntropyLoss(reduction="sum")`: a function with its settings given beforehand."""
+    spellings = [name, re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower(), name.lower()]
+    spellings += [s.removesuffix("_loss") for s in spellings]
+    function = next((s for s in spellings if s in REGISTRY), "")
+    if not function:
+        return None
+    op = REGISTRY[function]
+
+    def make(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+        if any(type(v) is Node for v in values) and len(values) >= op.least:
+            from gradcli.trace.binding import Call, operate
+
+            return operate(self, op, Call(node, name, values, list(node.args), dict(words)))
+        settings: dict[str, Any] = {}
+        for key, value in zip(op.settings, values, strict=False):
+            settings[key] = (self.plain(value), node)
+        settings |= {
+            k: (self.plain(v), p.value if isinstance(p, ast.keyword) else p)
+            for k, (v, p) in words.items()
+            if k != "inplace"
+        }
+        if len(values) > len(op.settings):
+            raise GradError(
+                meaning.argument_count(
+                    self.span(node),
+                    name,
+                    f"at most {len(op.settings)} arguments",
+                    len(values),
+                    f"{name}({', '.join(op.settings)})",
+                )
+            )
+        return Known(function, Module("torch.nn.functional"), settings)
+
+    return make
+
+
+def _super(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    if not self.active:
+        raise GradError(meaning.not_in_language(self.span(node), "`super()` outside a class", "leave it out"))
+    function = self.active[-1]
+    first = function.tree.args.args[0].arg if function.tree.args.args else ""
+    return Super(self.names.get(first), function.owner.bases if function.owner is not None else ())
+
+
+def _mapped_tree(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`jax.tree.map(lambda p, g: p - lr * g, params, grads)`."""
+    from gradcli.trace.calls import call_value
+
+    if len(values) < 2:
+        raise GradError(
+            meaning.argument_count(
+                self.span(node), "tree_map", "a function and a tree", len(values), "tree_map(f, tree)"
+            )
+        )
+
+    def walk(parts: list[Any]) -> Any:
+        first = parts[0]
+        if isinstance(first, dict):
+            return Table({key: walk([p[key] if isinstance(p, dict) else p for p in parts]) for key in first})
+        if isinstance(first, (list, tuple)):
+            return Items(walk([p[k] if isinstance(p, (list, tuple)) else p for p in parts]) for k in range(len(first)))
+        return call_value(self, values[0], parts, {}, node)
+
+    return walk(values[1:])
+
+
+# Methods that every object of a library has ----------------------------------------------------------
+
+
+def _same(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    return target
+
+
+def _parameters(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    return Items(node for node in self.parameters(target) if node.differentiable)
+
+
+def _named_parameters(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    return Items((node.name, node) for node in self.parameters(target) if node.differentiable)
+
+
+def _state(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    above = f"{target.owner.path()}."
+    return Table({node.name.removeprefix(above): node for node in self.parameters(target)})
+
+
+def _nothing(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    return None
+
+
+def _register(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    name = self.plain(values[0]) if values else ""
+    if len(values) != 2 or not isinstance(name, str):
+        raise GradError(
+            meaning.argument_count(self.span(place), "register", "a name and a value", len(values), 'register("W", W)')
+        )
+    self.set_member(target, name, values[1], place)
+    return None
+
+
+OBJECT_METHODS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_"), _same),
+    "parameters": _parameters,
+    "named_parameters": _named_parameters,
+    "state_dict": _state,
+    **dict.fromkeys(("register_buffer", "register_parameter", "add_module"), _register),
+    **dict.fromkeys(("zero_grad", "apply"), _nothing),
+}
+"""What PyTorch's modules can do without saying so."""

@@ -1,0 +1,264 @@
+"""Giving names: a new node gets the name it is bound to, numbers become inputs, containers name their entries.
+
+A node of a function's call is `layer1.z`, an entry `params["W1"]`, a weight of an object `model.fc1.weight`.  What a
+container or an object is called may be known only later, so full names are put together at the end of the file.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph import CONSTANT, INPUT, Graph, Node
+from gradcli.graph.dtypes import FLOATS
+from gradcli.language import Program
+from gradcli.ops.create import Limits
+from gradcli.ops.pass_on import identity
+from gradcli.problems import GradError
+from gradcli.trace.expressions import Expressions
+from gradcli.trace.lists import is_numbers, whole_list
+from gradcli.trace.traced import Traced
+from gradcli.trace.values import (
+    Function,
+    Input,
+    Instance,
+    Items,
+    Length,
+    Owner,
+    Pick,
+    Results,
+    Scope,
+    Table,
+    entry_label,
+    joined,
+)
+
+_Key = tuple[Owner | None, str]
+
+
+class Naming(Expressions):
+    """Binds names to values."""
+
+    def __init__(self, program: Program, limits: Limits, dtype: str = "float64") -> None:
+        super().__init__(program, limits)
+        self.dtype = dtype
+        self.result = Traced(program.source, self.graph)
+        self.globals: Scope = self.names
+        self.declared: dict[str, Scope] = {}
+        """Names that the call being read shares with a scope around it: `global x`."""
+        self.definitions: dict[Owner | None, dict[str, list[Node]]] = {None: {}}
+        self.local: dict[int, _Key] = {}
+        """Under what name a node was first known that has one which may not last, by number."""
+        self.bindings = 0
+        """How many nodes have been given names."""
+
+    def bind(self, name: str, value: Any, place: ast.AST) -> None:
+        """Gives a name to a value."""
+        scope = self.declared.get(name, self.names) if self.declared else self.names
+        owner = None if scope is self.globals else self.owner
+        if type(value) is Function and value.name == "lambda":
+            value.name = name
+        scope[name] = self.adopt(value, owner, name, place)
+
+    def adopt(self, value: Any, owner: Owner | None, member: str, place: ast.AST) -> Any:
+        """A value as it is kept under a name."""
+        kind = type(value)
+        if kind is Node:
+            return self._named(value, owner, member, place)
+        if value is Ellipsis:
+            raise GradError(self.no_number(value, place))
+        if isinstance(value, (Table, Items, Instance)):
+            if not value.owner.label or not value.owner.settled:
+                value.owner.label, value.owner.parent, value.owner.finished = member, owner, False
+            if not isinstance(value, Instance):
+                self._adopt_entries(value, place)
+            return value
+        if kind is Results or _is_shape(value, place):
+            return value
+        if isinstance(value, (list, tuple)):
+            whole = owner is not None and whole_list(value) is not None
+            if not is_numbers(value) or whole:
+                return self.adopt(Items(value, fixed=kind is tuple), owner, member, place)
+            return self._input(value, owner, member, place)
+        if isinstance(value, (Input, np.ndarray, np.generic)):
+            return self._input(value, owner, member, place)
+        if kind is Pick and owner is None:
+            return self._named(self.picked(value, place), owner, member, place)
+        if isinstance(value, (bool, int, float)):
+            # in a function a number is a number; among parameters, and in the file itself, it may be varied
+            varies = owner is None or (kind is float and member.startswith("["))
+            return self._input(value, owner, member, place) if varies else value
+        return value
+
+    def _adopt_entries(self, container: Table | Items, place: ast.AST) -> None:
+        """Names what is in a container."""
+        if isinstance(container, Table):
+            parts = dict(zip(container, _parts(place, ast.Dict, "values", len(container)), strict=True))
+            for key, value in container.items():
+                container[key] = self.adopt(value, container.owner, entry_label(key), parts[key])
+            return
+        for at, part in enumerate(_parts(place, (ast.List, ast.Tuple), "elts", len(container))):
+            container[at] = self.adopt(container[at], container.owner, entry_label(at), part)
+
+    def store(self, container: Table | Items, key: Any, value: Any, place: ast.AST) -> None:
+        """Puts a value into a container."""
+        value = self.adopt(value, container.owner, entry_label(key), place)
+        if isinstance(container, Items):
+            container.stacked = None
+        container[key] = value
+
+    def overwrite(self, node: Node, value: Any, place: ast.AST) -> bool:
+        """Gives an input that nothing has used yet other numbers of its shape, as initialising a weight does."""
+        if node.op is not INPUT or not isinstance(value, (Input, np.ndarray, list, float)):
+            return False
+        numbers = value.value if isinstance(value, Input) else value
+        if self.holds_nodes(numbers) or not (isinstance(numbers, (np.ndarray, float)) or is_numbers(numbers)):
+            return False
+        array = np.asarray(numbers, node.dtype) if not isinstance(numbers, list) else self.array(numbers, place)
+        if array.shape != node.shape or any(node in other.operands for other in self.graph.nodes[node.number :]):
+            return False
+        node.data = array if array.ndim else array.item()
+        if isinstance(value, Input):
+            node.differentiable = node.differentiable and value.differentiable
+        for known in (self.whole, self.raw):
+            known.pop(node.number, None)
+        return True
+
+    # Nodes -----------------------------------------------------------------------------------
+
+    def _named(self, node: Node, owner: Owner | None, member: str, place: ast.AST) -> Node:
+        if node.name and self._outlived(node):
+            old_owner, old_member = self.local.pop(node.number)
+            self.definitions[old_owner][old_member].remove(node)
+        elif node.name or node.op is CONSTANT:  # `y = x`: the same number under another name
+            if owner is not None:
+                return node
+            source = node
+            node = self.apply(identity, (self.operand(node, place),), None, place, (place,))
+            self.aliases[node.number] = self.aliases.get(source.number, source.number)
+        flows = node.differentiable
+        self.name_node(node, owner, member)
+        node.differentiable = node.dtype in FLOATS
+        if self.owner is None and node.operands and node.number not in self.looked_at:
+            if flows:
+                self.result.last, self.result.without_gradient = node, None
+            else:
+                self.result.without_gradient = node
+        return node
+
+    def _outlived(self, node: Node) -> bool:
+        """Whether a node is known only by a name that a finished call gave it."""
+        key = self.local.get(node.number)
+        return key is not None and key[0] is not None and not key[0].settled
+
+    def name_node(self, node: Node, owner: Owner | None, member: str) -> None:
+        """Gives a node its name."""
+        node.name = member if owner is None else joined(owner.path(), member)
+        self.definitions.setdefault(owner, {}).setdefault(member, []).append(node)
+        if owner is not None:
+            self.local[node.number] = (owner, member)
+        self.bindings += 1
+
+    def _input(self, value: Any, owner: Owner | None, member: str, place: ast.AST) -> Node:
+        differentiable = True
+        if isinstance(value, Input):
+            value, differentiable = value.value, value.differentiable
+        kind = type(value)
+        if self.dtype != "float64" and kind in (float, int):
+            self.cast(np.asarray(value, float), self.dtype, place)
+        if kind is float:
+            node = self.graph.input(value, self.dtype, "", self.line, differentiable=differentiable)
+        elif kind is bool:
+            node = self.graph.input(value, "bool", "", self.line)
+        elif kind is int or kind is Length:
+            differentiable = differentiable and kind is not Length
+            node = self.graph.input(float(value), self.dtype, "", self.line, differentiable=differentiable)
+            self.whole[node.number] = self.raw[node.number] = int(value)
+        else:
+            node = self._tensor_input(value, place, differentiable)
+        self.name_node(node, owner, member)
+        return node
+
+    def _tensor_input(self, value: Any, place: ast.AST, differentiable: bool) -> Node:
+        if isinstance(value, np.generic):
+            return self.graph.input(value, str(value.dtype), "", self.line, differentiable=differentiable)
+        written = not isinstance(value, np.ndarray)
+        array = self.array(value, place) if written else value
+        if array.dtype.kind in "iu":
+            whole = array
+            array = array.astype(float)
+        else:
+            whole = whole_list(value) if written and array.dtype == float else None
+        if array.dtype == float and self.dtype != "float64":
+            array = self.cast(array, self.dtype, place)
+        data = array if array.ndim else array.item()
+        node = self.graph.input(data, str(array.dtype), "", self.line, differentiable=differentiable)
+        if whole is not None:
+            self.whole[node.number] = self.raw[node.number] = np.asarray(whole)
+        return node
+
+    # The end of the file ------------------------------------------------------------------------
+
+    def name_nodes(self) -> None:
+        """Names every node: `h'1` for an earlier definition of h, v1, v2, … for the inner nodes of a line."""
+        defined: dict[str, list[Node]] = {}
+        for owner, members in self.definitions.items():
+            above = owner.path() if owner is not None else ""
+            for member, nodes in members.items():
+                if nodes:
+                    defined.setdefault(joined(above, member), []).extend(nodes)
+        for name, nodes in defined.items():
+            if len(nodes) > 1:
+                nodes.sort(key=lambda n: n.number)
+                for count, node in enumerate(nodes[:-1], start=1):
+                    node.name = f"{name}'{count}"
+            nodes[-1].name = name
+            self.result.names[name] = nodes[-1]
+        taken = {found[0] for found in re.finditer(r"\bv\d+\b", self.program.source.text)}
+        free = (name for count in itertools.count(1) if (name := f"v{count}") not in taken)
+        for node in self.graph.nodes:
+            if not node.name:
+                node.name = next(free)
+                self.result.inner.add(node.number)
+
+    def settle_whole_numbers(self) -> None:
+        """An input used only as an index, a shape or a label is whole numbers, and has no gradient."""
+        seed = self.result.seed
+        if isinstance(seed, Node) and not any(seed in n.operands for n in self.graph.nodes):
+            seed.differentiable = False  # given from outside: the gradient that arrives, not a number that varies
+        for number in self.plainly & self.whole.keys():
+            node = self.graph.nodes[number]
+            if node.op is INPUT:
+                node.data = self.whole[number]
+            node.dtype = "int64"
+            node.differentiable = False
+
+    def forget(self, nodes: int) -> None:
+        """Takes back the nodes from that number on, which nothing has kept."""
+        graph: Graph = self.graph
+        for node in graph.nodes[nodes:]:
+            self.whole.pop(node.number, None)
+            self.raw.pop(node.number, None)
+            self.plainly.discard(node.number)
+            self.local.pop(node.number, None)
+        self._literals = {key: node for key, node in self._literals.items() if node.number < nodes}
+        graph.forget(nodes)
+
+
+def _parts(place: ast.AST, kinds: Any, attribute: str, count: int) -> list[ast.AST]:
+    """Where the entries of a container are written, as far as it is written out."""
+    parts = getattr(place, attribute) if isinstance(place, kinds) else []
+    return list(parts) if len(parts) == count else [place] * count
+
+
+def _is_shape(value: Any, place: ast.AST) -> bool:
+    """Whether a tuple is one that the language itself made: `s = x.shape`."""
+    return (
+        isinstance(value, tuple)
+        and not isinstance(place, (ast.Tuple, ast.List))
+        and all(type(v) is Length for v in value)
+    )

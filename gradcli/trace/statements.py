@@ -1,0 +1,600 @@
+"""One reader per kind of statement."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from gradcli.graph import INPUT, Node
+from gradcli.ops.arrange import assigned, key_repeats
+from gradcli.ops.compare import where
+from gradcli.problems import GradError, meaning
+from gradcli.trace.containers import LIST_METHODS
+from gradcli.trace.control import Break, Continue, Return
+from gradcli.trace.draws import fill
+from gradcli.trace.interpreter import STATEMENTS, Interpreter
+from gradcli.trace.libraries import find
+from gradcli.trace.lists import contains
+from gradcli.trace.readers import index_parts
+from gradcli.trace.traced import Claim
+from gradcli.trace.training import backward, check_not_updated, is_update, loaded, root_of, set_zero, taint, update
+from gradcli.trace.values import (
+    Class,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Module,
+    Swept,
+    Table,
+)
+from gradcli.trace.vocabulary import (
+    BINARY,
+    BOOKKEEPING,
+    CONTEXTS,
+    LIBRARIES,
+    PASSED_OVER,
+    SEEDERS,
+    WITHOUT_GRADIENT,
+)
+
+# Definitions -------------------------------------------------------------------------------------
+
+
+def define(self: Interpreter, target: ast.AST, value: Any, place: ast.AST) -> None:
+    """Binds a target to a value."""
+    if isinstance(target, ast.Name):
+        self.bind(target.id, value, place)
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for each, part, at in _unpacked(self, target, value, place):
+            define(self, each, part, at)
+    elif isinstance(target, ast.Subscript):
+        _set_entry(self, target, value, place)
+    elif isinstance(target, ast.Attribute):
+        _set_attribute(self, target, value, place)
+    else:
+        raise GradError(self.refusal(target))
+
+
+def define_variable(self: Interpreter, target: ast.AST, value: Any, place: ast.AST) -> None:
+    """Binds the variable of a loop: it names what is there, and makes no inputs."""
+    if isinstance(target, ast.Name):
+        self.names[target.id] = value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for each, part, at in _unpacked(self, target, value, place):
+            define_variable(self, each, part, at)
+    else:
+        define(self, target, value, place)
+
+
+def _unpacked(
+    self: Interpreter, target: ast.Tuple | ast.List, value: Any, place: ast.AST
+) -> list[tuple[ast.expr, Any, ast.AST]]:
+    """The targets of an unpacking, each with its value and where that is written."""
+    count = len(target.elts)
+    starred = [at for at, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
+    if type(value) is Swept:
+        return [(each, value, place) for each in target.elts]
+    if not isinstance(value, (tuple, list, dict, str, np.ndarray)) and not (type(value) is Node and value.shape):
+        found = f"one tensor of shape {value.shape}" if type(value) is Node else "one value"
+        raise GradError(meaning.unpack(self.span(place), count, found))
+    if type(value) is Node and value.shape[0] != count:
+        raise GradError(meaning.unpack(self.span(place), count, f"one tensor of shape {value.shape}"))
+    values = self.iterate(value, place)
+    if len(values) != count - len(starred) and (not starred or len(values) < count - 1):
+        raise GradError(meaning.unpack(self.span(place), count, f"{len(values)} values"))
+    targets: list[ast.expr] = list(target.elts)
+    if starred:
+        at = starred[0]
+        rest = len(values) - count + 1
+        values[at : at + rest] = [Items(values[at : at + rest])]
+        targets[at] = target.elts[at].value  # type: ignore[attr-defined]
+    listed = isinstance(place, (ast.Tuple, ast.List)) and len(place.elts) == len(targets) and not starred
+    places = place.elts if listed else [place] * len(targets)  # type: ignore[attr-defined]
+    if type(value) is Node:
+        values = [self.picked(pick, place) for pick in values]
+    return list(zip(targets, values, places, strict=True))
+
+
+def _set_entry(self: Interpreter, target: ast.Subscript, value: Any, place: ast.AST) -> None:
+    """`h[t] = …`: a member of a family, an entry of a list or dictionary, or a part of a tensor."""
+    name = target.value.id if isinstance(target.value, ast.Name) else ""
+    if name and self.look_up(name) is self.missing and not self.is_known(name):
+        family = Table(family=True)
+        family.owner.label, family.owner.parent = name, self.owner
+        self.names[name] = family
+    base = self.value(target.value)
+    key = self.plain_value(target.slice)
+    if type(base) is Swept:
+        return
+    if type(base) is Table:
+        if not isinstance(key, (str, int, float, tuple)) or contains(key, Node):
+            found = self.found(key)
+            expected = "a number, a text, or several of those"
+            raise GradError(meaning.wrong_argument(self.span(target.slice), "the name of an entry", expected, found))
+        self.store(base, key, value, place)
+    elif type(base) is Items and isinstance(key, int):
+        if base.fixed or not -len(base) <= key < len(base):
+            if base.fixed:
+                raise GradError(meaning.cannot_assign(self.span(target), "an entry of a tuple", "use a list: [a, b]"))
+            known = [f"{self.text(target.value)}[{k}]" for k in range(len(base))]
+            raise GradError(meaning.unknown_member(self.span(target), self.text(target), known))
+        self.store(base, key % len(base), value, place)
+    elif isinstance(base, (Node, list, np.ndarray)):
+        _set_part(self, target, self.operand(base, target.value), value, place)
+    else:
+        raise GradError(meaning.cannot_assign(self.span(target), f"a part of {self.found(base)}", "use a plain name"))
+
+
+def _set_part(self: Interpreter, target: ast.Subscript, base: Node, value: Any, place: ast.AST) -> None:
+    """`x[key] = v`: from here on, the name is that of a tensor with other numbers at that place."""
+    if (mask := _mask(self, target.slice, base)) is not None:
+        part = self.operand(value, place)
+        if not part.shape or part.shape == base.shape:
+            rebind(
+                self, target.value, self.apply(where, (mask, part, base), None, target, (target, place)), base, place
+            )
+            return
+    key = index_parts(self, target)
+    if key_repeats(base.shape, key):
+        if not isinstance(value, (int, float)):
+            expected = "different ones: an entry that is set twice keeps one of the numbers only"
+            found = "an entry that is named twice"
+            raise GradError(
+                meaning.wrong_argument(self.span(target.slice), "the indices that are set", expected, found)
+            )
+        chosen = np.zeros(base.shape, bool)
+        chosen[key] = True
+        parts = (self.graph.constant(chosen), self.operand(value, place), base)
+        rebind(self, target.value, self.apply(where, parts, None, target, (target, place)), base, place)
+        return
+    part = self.operand(value, place)
+    settings = {"key": key, "text": self.text(target.slice)}
+    if not any(isinstance(n, ast.Name) for n in ast.walk(target.slice)):
+        del settings["text"]
+    node = self.apply(assigned, (base, part), settings, target, (target.value, place), {"key": target.slice})
+    rebind(self, target.value, node, base, place)
+
+
+def _mask(self: Interpreter, place: ast.expr, base: Node) -> Node | None:
+    """The mask in `x[x < 0] = 0`, whose values go with the inputs; None for another index."""
+    if isinstance(place, (ast.Slice, ast.Tuple, ast.Constant)):
+        return None
+    count = len(self.graph.nodes)
+    mask = self.value(place)
+    if type(mask) is Node and mask.dtype == "bool" and mask.shape == base.shape and mask.shape:
+        return mask
+    if len(self.graph.nodes) > count:
+        self.forget(count)
+    return None
+
+
+def rebind(self: Interpreter, target: ast.expr, node: Node, before: Node, place: ast.AST) -> None:
+    """Gives the name of an array to what it has become, and likewise every other name of the same array."""
+    root = self.aliases.get(before.number, before.number)
+    others = [
+        name
+        for name, value in self.names.items()
+        if type(value) is Node and value is not before and self.aliases.get(value.number, value.number) == root
+    ]
+    define(self, target, node, place)
+    for name in others:
+        if not (isinstance(target, ast.Name) and target.id == name):
+            self.note(f"`{name}` and `{self.text(target)}` are one array, so this changes both")
+            self.bind(name, node, place)
+    self.aliases[node.number] = root
+
+
+def _set_attribute(self: Interpreter, target: ast.Attribute, value: Any, place: ast.AST) -> None:
+    base = self.value(target.value)
+    if isinstance(base, (Instance, Class)):
+        self.set_member(base, target.attr, value, place)
+    elif type(base) is Node and target.attr == "data":
+        if not self.overwrite(base, value, place):
+            define(self, target.value, value, place)
+    else:
+        way_out = "use a plain name on the left of `=`"
+        raise GradError(meaning.cannot_assign(self.span(target), "an attribute", way_out))
+
+
+def _assign(self: Interpreter, statement: ast.Assign) -> None:
+    target = statement.targets[0]
+    if type(target) is ast.Name and len(statement.targets) == 1 and not self.tainted and not self.backwards:
+        value = self.value(statement.value)  # a plain definition, of which there may be a hundred thousand
+        if type(value) is Node:
+            self.bind(target.id, value, statement.value)
+            if root_of(target.id):
+                taint(self, statement.targets, statement.value)
+            return
+        _bind_all(self, statement, value)
+        return
+    if _is_bookkeeping(self, statement.targets[0]):
+        if statement.targets[0].attr == "grad":  # type: ignore[attr-defined]
+            set_zero(self, statement)
+        self.note(f"`{self.text(statement)}` passed over")
+        return
+    check_not_updated(self, statement.targets[0], statement.value)
+    if len(statement.targets) == 1 and is_update(self, statement.targets[0], statement.value):
+        update(self, statement, statement.targets[0])
+        return
+    _bind_all(self, statement, self.value(statement.value))
+
+
+def _bind_all(self: Interpreter, statement: ast.Assign, value: Any) -> None:
+    """Binds every target of an assignment, unless it changes parameters by what the sweep finds."""
+    if _holds_swept(value) and any(_holds_nodes_now(self, t) for t in statement.targets):
+        update(self, statement, statement.targets[0])
+        return
+    for target in statement.targets:
+        define(self, target, value, statement.value)
+        if isinstance(target, ast.Name):
+            value = self.look_up(target.id)
+    taint(self, statement.targets, statement.value)
+
+
+def _holds_swept(value: Any) -> bool:
+    return contains(value, Swept)
+
+
+def _holds_nodes_now(self: Interpreter, target: ast.expr) -> bool:
+    """Whether a target is a name that holds nodes already, and no gradients."""
+    if isinstance(target, (ast.Tuple, ast.List)):
+        return any(_holds_nodes_now(self, each) for each in target.elts)
+    if isinstance(target, ast.Name):
+        value = self.look_up(target.id)
+        return value is not self.missing and bool(self.parameters(value)) and not contains(value, Swept)
+    return isinstance(target, (ast.Subscript, ast.Attribute)) and _holds_nodes_now(self, target.value)
+
+
+def _is_bookkeeping(self: Interpreter, target: ast.expr) -> bool:
+    """`w.grad = None`, `w.requires_grad = True`, `a.label = "a"`."""
+    if not isinstance(target, ast.Attribute) or target.attr not in BOOKKEEPING:
+        return False
+    return not isinstance(self.value(target.value), (Instance, Class))
+
+
+def _annotated(self: Interpreter, statement: ast.AnnAssign) -> None:
+    if statement.value is None:
+        raise GradError(meaning.not_in_language(self.span(statement), "a name without a value", "write `name = value`"))
+    define(self, statement.target, self.value(statement.value), statement.value)
+
+
+def _augmented(self: Interpreter, statement: ast.AugAssign) -> None:
+    target = statement.target
+    if (
+        isinstance(target, ast.Attribute)
+        and target.attr in BOOKKEEPING
+        and not isinstance(self.value(target.value), Instance)
+    ):
+        self.note(f"`{self.text(statement)}` passed over")
+        return
+    if isinstance(target, ast.Attribute) and target.attr == "data":
+        target = without_data(target)  # type: ignore[assignment]
+    check_not_updated(self, target, statement.value)
+    if is_update(self, target, statement.value, augmented=True):
+        update(self, statement, target)
+        return
+    left = self.value(loaded(target))
+    right = self.value(statement.value)
+    if type(left) is Items and isinstance(statement.op, ast.Add):
+        LIST_METHODS["extend"](self, left, statement.value, right)
+        return
+    value = self.binary(BINARY[type(statement.op)], left, right, statement, (target, statement.value))
+    if type(value) is Swept and type(left) is Node:
+        update(self, statement, target)
+        return
+    if self.in_function and type(left) is Node and left.shape and type(value) is Node:
+        rebind(self, target, value, left, statement)
+    else:
+        define(self, target, value, statement)
+    taint(self, [target], statement.value)
+
+
+# Expressions as statements -----------------------------------------------------------------------
+
+
+def _import(self: Interpreter, statement: ast.Import | ast.ImportFrom) -> None:
+    origin = getattr(statement, "module", None)
+    for alias in statement.names:
+        path = origin or alias.name
+        if path.split(".")[0] not in LIBRARIES:
+            raise GradError(
+                meaning.not_in_language(
+                    self.span(statement),
+                    f"importing `{path}`",
+                    "leave it out; NumPy's and PyTorch's names are known here",
+                )
+            )
+        name = alias.asname or alias.name
+        if isinstance(statement, ast.Import):
+            self.modules.add(name.split(".")[0])
+            if alias.asname:
+                self.paths[name] = alias.name
+        elif self.is_function(alias.name) or find(self, alias.name, Module(path), statement):
+            if alias.asname:
+                self.names[alias.asname] = Known(alias.name, Module(path))
+        else:
+            self.modules.add(name)
+            self.paths[name] = f"{path}.{alias.name}"
+    self.note(f"`{self.text(statement)}` passed over: the usual names are known here")
+
+
+def _expression(self: Interpreter, statement: ast.Expr) -> None:
+    node = statement.value
+    if isinstance(node, ast.Constant) and (isinstance(node.value, str) or node.value is Ellipsis):
+        return  # a comment in quotes, or a body that is not there
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq):
+        self.result.claims.append(Claim(self.line, self.text(node), node.left, node.comparators[0]))
+        return
+    if isinstance(node, ast.Call) and _called(self, node):
+        return
+    if isinstance(node, (ast.Name, ast.Attribute)) and self.text(node).split(".")[0] in self.names:
+        self.note(f"`{self.text(node)}` passed over: it defines nothing")
+        return
+    count = len(self.graph.nodes)
+    value = self.value(node)
+    if len(self.graph.nodes) > count and type(value) is Node and self.owner is None and not value.name:
+        self.note(f"`{self.text(node)}` has no name, so nothing can use it")
+
+
+def _called(self: Interpreter, node: ast.Call) -> bool:
+    """Whether a line that is a call was all about something else than a value."""
+    called = node.func
+    name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+    own = self.value(called.value) if isinstance(called, ast.Attribute) and name in (*PASSED_OVER, "backward") else None
+    if isinstance(own, Instance) and own.cls.find(name):
+        return False
+    if name == "backward" and not isinstance(own, Class):
+        backward(self, node)
+        return True
+    if name in PASSED_OVER and self.look_up(name) is self.missing:
+        if name in SEEDERS and isinstance(called, ast.Attribute):
+            return self.seed_generator(node)
+        if name in self.training:
+            self.training[name](self, node)
+            return True
+        why = "give a random tensor its own `seed=`" if name in SEEDERS else "it changes no value"
+        self.note(f"`{_short(self.text(node))}` passed over: {why}")
+        return True
+    return _in_place(self, node)
+
+
+def _in_place(self: Interpreter, node: ast.Call) -> bool:
+    """`w.sub_(lr * g)`, `w.data.copy_(v)`, `nn.init.zeros_(w)`: PyTorch's functions that change what they are given."""
+    called = node.func
+    out = next((k.value for k in node.keywords if k.arg == "out"), None)
+    if out is not None:
+        return _written_to(self, node, out)
+    if not isinstance(called, ast.Attribute) or not called.attr.endswith("_") or called.attr.startswith("_"):
+        return False
+    name, target, arguments = called.attr[:-1], called.value, list(node.args)
+    target = without_data(target)
+    if isinstance(self.value(target), Module):
+        if not arguments:
+            return False
+        target = without_data(arguments.pop(0))
+    if not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        return False
+    current = self.value(target)
+    if type(current) is Swept:
+        return True
+    if type(current) is not Node:
+        return False
+    values = [self.value(a) for a in arguments]
+    words = {k.arg: self.plain(self.value(k.value)) for k in node.keywords}
+    if name == "copy":
+        made: Any = values[0] if values else None
+    else:
+        made = fill(self, name, current.shape, [self.plain(v) for v in values], words, node)
+    if made is not None:
+        if not self.overwrite(current, made, node):
+            define(self, target, made, node)
+        return True
+    method = ast.Call(ast.Attribute(target, name, ast.Load()), arguments, node.keywords)
+    for part in (method, method.func):
+        ast.copy_location(part, node)
+    value = self.value(method)
+    if type(value) is Swept:
+        update(self, ast.copy_location(ast.Expr(node), node), target)
+    else:
+        rebind(self, target, self.operand(value, node), current, node)
+    return True
+
+
+def without_data(target: ast.expr) -> ast.expr:
+    """`w` for `w.data`."""
+    while isinstance(target, ast.Attribute) and target.attr == "data":
+        target = target.value
+    return target
+
+
+def _written_to(self: Interpreter, node: ast.Call, target: ast.expr) -> bool:
+    """`np.clip(g, -5, 5, out=g)`: the result goes to a name that there is already."""
+    current = self.value(target)
+    if type(current) is not Node:
+        return False
+    call = ast.copy_location(ast.Call(node.func, node.args, [k for k in node.keywords if k.arg != "out"]), node)
+    rebind(self, target, self.operand(self.value(call), node), current, node)
+    return True
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# Control flow ------------------------------------------------------------------------------------
+
+
+def _for(self: Interpreter, statement: ast.For) -> None:
+    values = self.iterate(self.value(statement.iter), statement.iter)
+    faults = len(self.problems)
+    for value in values:
+        self.count_step(statement)
+        define_variable(self, statement.target, value, statement.iter)
+        try:
+            self.block(statement.body)
+        except Continue:
+            pass
+        except Break:
+            break
+        if self.cut is not None:
+            self.ended = True
+        if self.ended or len(self.problems) > faults:
+            return
+    else:
+        self.block(statement.orelse)
+
+
+def _while(self: Interpreter, statement: ast.While) -> None:
+    faults = len(self.problems)
+    while self.branch(statement.test):
+        self.count_step(statement)
+        try:
+            self.block(statement.body)
+        except Continue:
+            pass
+        except Break:
+            return
+        if self.cut is not None:
+            self.ended = True
+        if self.ended or len(self.problems) > faults:
+            return
+        if not self.line_fixed:
+            self.line = self.part.line_of(statement)
+    self.block(statement.orelse)
+
+
+def _if(self: Interpreter, statement: ast.If) -> None:
+    self.block(statement.body if self.branch(statement.test) else statement.orelse)
+
+
+def _with(self: Interpreter, statement: ast.With) -> None:
+    first = len(self.graph.nodes)
+    cut = False
+    for item in statement.items:
+        place = item.context_expr
+        called = place.func if isinstance(place, ast.Call) else place
+        name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+        if name not in CONTEXTS:
+            way_out = "write its lines without the `with`"
+            raise GradError(meaning.not_in_language(self.span(place), f"`with {self.text(place)}`", way_out))
+        cut = cut or name in WITHOUT_GRADIENT
+    before, self.without_gradient = self.without_gradient, self.without_gradient or cut
+    try:
+        self.block(statement.body)
+    finally:
+        self.without_gradient = before
+        if cut:
+            for node in self.graph.nodes[first:]:
+                if node.op is not INPUT:
+                    node.differentiable = False
+
+
+def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
+    kind = ""
+    for decorator in statement.decorator_list:
+        text = self.text(decorator)
+        name = text.partition("(")[0].rpartition(".")[2]
+        if name == "backward" and isinstance(decorator, ast.Attribute):
+            function = self.value(decorator.value)
+            if not isinstance(function, Function):
+                found = self.found(function)
+                raise GradError(
+                    meaning.wrong_argument(self.span(decorator), "what has a rule", "a function above", found)
+                )
+            function.rule = self.define_function(statement, f"{function.name}.backward")
+            return
+        if name in ("staticmethod", "classmethod", "property"):
+            kind = name
+        elif name not in CONTEXTS and name not in ("jit", "wraps", "overload", "lru_cache", "abstractmethod"):
+            way_out = "leave the decorator out, or write what it does"
+            raise GradError(meaning.not_in_language(self.span(decorator), f"the decorator `@{text}`", way_out))
+    function = self.define_function(statement, statement.name)
+    function.kind = kind
+    self.names[statement.name] = function
+
+
+def _class(self: Interpreter, statement: ast.ClassDef) -> None:
+    bases: list[Any] = []
+    for base in statement.bases:
+        outside = isinstance(base, ast.Name) and self.look_up(base.id) is self.missing
+        value = None if outside else self.value(base)
+        bases.append(value if isinstance(value, Class) else self.text(base))
+    cls = Class(statement.name, {}, tuple(bases))
+    before = self.names, self.scopes
+    self.scopes = (self.names, *self.scopes)
+    self.names = cls.members
+    try:
+        for part in statement.body:
+            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+                cls.members.setdefault("__annotations__", []).append(part.target.id)
+                if part.value is not None:
+                    cls.members[part.target.id] = self.value(part.value)
+            elif isinstance(part, ast.Assign) and len(part.targets) == 1 and isinstance(part.targets[0], ast.Name):
+                cls.members[part.targets[0].id] = self.value(part.value)
+            else:
+                self.block([part])
+    finally:
+        self.names, self.scopes = before
+    for member in cls.members.values():
+        if isinstance(member, Function):
+            member.owner = cls
+            member.scopes = (self.names, *self.scopes)
+    self.names[statement.name] = cls
+
+
+def _return(self: Interpreter, statement: ast.Return) -> None:
+    if not self.active:
+        raise GradError(self.refusal(statement))
+    raise Return(None if statement.value is None else self.value(statement.value))
+
+
+def _break(self: Interpreter, statement: ast.Break) -> None:
+    raise Break
+
+
+def _continue(self: Interpreter, statement: ast.Continue) -> None:
+    raise Continue
+
+
+def _global(self: Interpreter, statement: ast.Global | ast.Nonlocal) -> None:
+    if not self.active:
+        return
+    for name in statement.names:
+        scopes = [self.globals] if isinstance(statement, ast.Global) else self.scopes
+        self.declared[name] = next((s for s in scopes if name in s), self.globals)
+
+
+def _assert(self: Interpreter, statement: ast.Assert) -> None:
+    self.note(f"`{_short(self.text(statement))}` passed over: it changes no value")
+
+
+def _pass(self: Interpreter, statement: ast.stmt) -> None:
+    """`pass` means nothing."""
+
+
+STATEMENTS.update(
+    {
+        ast.Assign: _assign,
+        ast.AnnAssign: _annotated,
+        ast.AugAssign: _augmented,
+        ast.Expr: _expression,
+        ast.Import: _import,
+        ast.ImportFrom: _import,
+        ast.Pass: _pass,
+        ast.For: _for,
+        ast.While: _while,
+        ast.If: _if,
+        ast.With: _with,
+        ast.FunctionDef: _function,
+        ast.ClassDef: _class,
+        ast.Return: _return,
+        ast.Break: _break,
+        ast.Continue: _continue,
+        ast.Global: _global,
+        ast.Nonlocal: _global,
+        ast.Assert: _assert,
+    }
+)

@@ -1,0 +1,295 @@
+"""Training: which pass of a program is derived, how several backward passes add up, and where a pass ends.
+
+A pass ends where a parameter is changed: `optimizer.step()`, `w -= lr * w.grad`, `W1 -= lr * dW1`.  What follows is the
+next pass, with other numbers, and is left out of the graph.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gradcli.graph import INPUT, Node, backward_order
+from gradcli.graph.op import INFIX
+from gradcli.ops.reduce import total
+from gradcli.problems import GradError, meaning
+from gradcli.trace.values import Input, Module
+
+if TYPE_CHECKING:
+    from gradcli.trace.interpreter import Interpreter
+
+_SEEDS = ("gradient", "grad", "seed")
+_AUTOGRAD = ("retain_graph", "create_graph", "inputs")
+_BACKWARD = "L.backward() or c.backward(dc)"
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """One backward pass: what from, with which seed, and on which line."""
+
+    output: Node
+    seed: Node | None
+    line: int
+    adds: bool = True
+    """Whether it adds to the gradients that are there, as PyTorch's does; JAX's functions return new ones."""
+
+
+def backward(self: Interpreter, node: ast.Call) -> None:
+    """`backward(L)`, `L.backward()`, `c.backward(dc)`: what to differentiate, and from which seed."""
+    arguments = [*node.args, *[k.value for k in node.keywords if k.arg in _SEEDS]]
+    for keyword in node.keywords:
+        if keyword.arg not in (*_SEEDS, *_AUTOGRAD):
+            known = [*_SEEDS, *_AUTOGRAD]
+            word = keyword.arg or "**"
+            raise GradError(meaning.unknown_argument(self.span(keyword), "backward", word, known, _BACKWARD))
+    if isinstance(node.func, ast.Attribute) and not isinstance(self.value(node.func.value), Module):
+        arguments.insert(0, node.func.value)
+    if not 1 <= len(arguments) <= 2:
+        found = len(arguments)
+        raise GradError(
+            meaning.argument_count(self.span(node), "backward", "a node and perhaps its seed", found, _BACKWARD)
+        )
+    output = self.value(arguments[0])
+    if type(output) is not Node:
+        raise GradError(
+            meaning.wrong_argument(self.span(arguments[0]), "what `backward` starts from", "a node", self.found(output))
+        )
+    seed = _seed(self, arguments[1], output, self.text(arguments[0])) if len(arguments) == 2 else None
+    sweep_from(self, output, seed, arguments[0])
+
+
+def _seed(self: Interpreter, place: ast.expr, output: Node, name: str) -> Node:
+    value = self.value(place)
+    value = value.value if isinstance(value, Input) else value
+    node = self.operand(value, place)
+    if node.shape != output.shape and node.shape != ():
+        raise GradError(meaning.seed_shape(self.span(place), name, output.shape, node.shape))
+    return node
+
+
+def sweep_from(self: Interpreter, output: Node, seed: Node | None, place: ast.AST, adds: bool = True) -> None:
+    """Takes note of a backward pass."""
+    if self.cut is not None:
+        _check_saved(self, output, place)
+        return
+    if self.zeroed:
+        lines = ", ".join(str(b.line) for b in self.backwards)
+        if self.backwards:
+            self.note(f"the gradients of line {lines} were set to zero before this backward pass, and are not shown")
+        self.backwards = []
+    if not adds and self.backwards:
+        lines = ", ".join(str(b.line) for b in self.backwards)
+        self.note(f"these gradients are shown; those of line {lines} are not")
+        self.backwards = []
+    self.zeroed = False
+    self.backwards.append(Backward(output, seed, self.line, adds))
+
+
+def _free_name(self: Interpreter, name: str) -> str:
+    while name in self.names:
+        name += "_"
+    return name
+
+
+def set_zero(self: Interpreter, node: ast.AST) -> None:
+    """`optimizer.zero_grad()`, `w.grad.zero_()`."""
+    if self.backwards and self.cut is None:
+        self.zeroed = True
+
+
+def step(self: Interpreter, node: ast.Call) -> None:
+    """`optimizer.step()`: the parameters change, and the pass is over."""
+    if self.backwards:
+        _end_pass(self, f"`{self.text(node)}` changes the parameters")
+    else:
+        self.note(f"`{self.text(node)}` passed over: no backward pass has been made yet")
+
+
+def _end_pass(self: Interpreter, what: str) -> None:
+    if self.cut is None:
+        self.cut = len(self.graph.nodes)
+        self.last_at_cut = self.result.last
+        self.note(f"{what}: the pass up to here is derived, and what follows is not")
+
+
+def finish(self: Interpreter) -> None:
+    """At the end of the program: takes back what belongs to the next pass, and settles what is differentiated."""
+    if self.cut is not None:
+        self.truncate(self.cut)
+        self.result.last = self.last_at_cut
+    passes = self.backwards
+    for each in passes:
+        if not each.output.name:
+            self.name_node(each.output, None, _free_name(self, "output"))
+    if len(passes) == 1:
+        self.result.output, self.result.seed = passes[0].output, passes[0].seed
+    elif passes:
+        self.result.output = _together(self, passes)
+
+
+def _together(self: Interpreter, passes: list[Backward]) -> Node:
+    """The sum whose gradient several backward passes leave behind, because each adds to what is there."""
+    self.line = passes[-1].line
+    terms = []
+    for each in passes:
+        node = each.output
+        if each.seed is not None:
+            node = self.graph.add(INFIX["*"], (each.seed, node), None, self.line)
+        if node.shape:
+            node = self.graph.add(total, (node,), None, self.line)
+        terms.append(node)
+    whole = terms[0]
+    for term in terms[1:]:
+        whole = self.graph.add(INFIX["+"], (whole, term), None, self.line)
+    self.name_node(whole, None, _free_name(self, "total"))
+    lines = ", ".join(str(b.line) for b in passes[:-1])
+    self.note(
+        f"this backward pass adds to the gradients of line {lines}, because nothing set them to zero: "
+        f"together they are the gradients of `{whole.name}`"
+    )
+    return whole
+
+
+# Parameters that change --------------------------------------------------------------------------
+
+
+def update(self: Interpreter, statement: ast.stmt, target: ast.expr) -> None:
+    """A parameter is changed by a line of the program."""
+    text = self.text(target)
+    if text not in self.updated:
+        self.updated[text] = self.line
+        value = _current(self, target)
+        if type(value) is Node:
+            self.updated_nodes[value.number] = (text, self.line)
+    _end_pass(self, f"`{text}` changes")
+
+
+def _check_saved(self: Interpreter, output: Node, place: ast.AST) -> None:
+    """A backward pass through a graph that was made before a parameter in it changed."""
+    assert self.cut is not None
+    if output.number >= self.cut:
+        return
+    for node in backward_order(output):
+        if node.number in self.updated_nodes:
+            text, line = self.updated_nodes[node.number]
+            raise GradError(meaning.in_place_update(self.span(place), text, line, self.text(place)))
+
+
+def check_not_updated(self: Interpreter, target: ast.expr, value: ast.expr) -> None:
+    """Refuses a gradient that is computed with a parameter which has been changed already."""
+    if not self.updated or not any(root_of(_last_word(self.text(t))) for t in _targets(target)):
+        return
+    for place, text in _loads(self, value):
+        if text in self.updated:
+            raise GradError(meaning.in_place_update(self.span(place), text, self.updated[text], self.text(target)))
+
+
+def taint(self: Interpreter, targets: Iterable[ast.expr], value: ast.expr) -> None:
+    """Remembers which names hold gradients, by the convention that `dW` is the gradient of `W`, or come from such."""
+    for target in targets:
+        for each in _targets(target):
+            base = each.value if isinstance(each, ast.Subscript) else each
+            name = _last_word(base.id if isinstance(base, ast.Name) else self.text(base))
+            root = root_of(name)
+            if not root and not self.tainted:
+                continue
+            roots = {root} if root else set()
+            for _, text in _loads(self, value):
+                roots |= self.tainted.get(_last_word(text.partition("[")[0]), set())
+            if roots:
+                self.tainted[name] = roots | self.tainted.get(name, set())
+
+
+def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: bool = False) -> bool:
+    """Whether a line changes a parameter by its gradient: `W1 -= lr * dW1`, `params[k] -= lr * grads[k]`."""
+    if not self.tainted or isinstance(target, (ast.Tuple, ast.List)):
+        return False
+    if (
+        isinstance(target, ast.Subscript)
+        and isinstance(target.slice, ast.Slice)
+        and target.slice.lower is target.slice.upper
+    ):
+        target = target.value  # `w[:] = …` changes all of w
+    loads = list(_loads(self, value))
+    text = self.text(target)
+    if not augmented and all(t != text for _, t in loads):
+        return False
+    current = _current(self, target)
+    if type(current) is not Node or current.op is not INPUT:
+        return False
+    key = text[text.index("[") :] if "[" in text else ""
+    name = _last_word(text.partition("[")[0]).lower()
+    for _, load in loads:
+        base, bracket, rest = load.partition("[")
+        roots = self.tainted.get(_last_word(base)) or _spelled(self, base)
+        if name in roots or ("*" in roots and bracket + rest == key):
+            return True
+    return False
+
+
+def _spelled(self: Interpreter, base: str) -> set[str]:
+    """What the variable of a loop is the gradient of, by its spelling, if it is something computed."""
+    value = self.look_up(base)
+    return {root_of(base)} if type(value) is Node and value.operands else set()
+
+
+def _current(self: Interpreter, target: ast.expr) -> Any:
+    """What a target is worth now; None if that cannot be said."""
+    try:
+        return self.value(loaded(target))
+    except GradError:
+        return None
+
+
+def loaded(target: ast.expr) -> ast.expr:
+    """A target as an expression that is read."""
+    if not hasattr(target, "ctx"):
+        return target
+    copy = type(target)(**{name: getattr(target, name) for name in target._fields})
+    copy.ctx = ast.Load()  # type: ignore[attr-defined]
+    return ast.copy_location(copy, target)
+
+
+_SPELLINGS = (
+    re.compile(r"d(?:L|J|E|C|loss)?_?d?_?(\w+)"),
+    re.compile(r"g(?:rad)?_(\w+)"),
+    re.compile(r"grad(\w+)"),
+    re.compile(r"(\w+?)_?grads?"),
+)
+_ALL = re.compile(r"_?(?:grads?|gradients?|dparams|d_params|param_grads)")
+
+
+def root_of(name: str) -> str:
+    """The name whose gradient a name is by its spelling, in small letters; `*` for a whole collection, "" for none."""
+    if name[:1] not in "dg_∂" and not name.endswith(("grad", "grads")):
+        return ""
+    if _ALL.fullmatch(name):
+        return "*"
+    for spelling in _SPELLINGS:
+        if found := spelling.fullmatch(name):
+            return found[1].lower()
+    return ""
+
+
+def _last_word(text: str) -> str:
+    return text.rpartition(".")[2]
+
+
+def _targets(target: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        for each in target.elts:
+            yield from _targets(each)
+    else:
+        yield target
+
+
+def _loads(self: Interpreter, value: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """The names, attributes and entries that an expression reads, with how they are written."""
+    for part in ast.walk(value):
+        if isinstance(part, ast.Name):
+            yield part, part.id
+        elif isinstance(part, (ast.Attribute, ast.Subscript)):
+            yield part, self.text(part)
