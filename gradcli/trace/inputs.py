@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcli.graph import Node
 from gradcli.graph.dtypes import FLOATS
-from gradcli.ops.arrange import reshape, transpose
+from gradcli.ops.arrange import reshape
 from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
 from gradcli.ops.reduce import broadcast_to
@@ -271,13 +271,6 @@ def _to(reader: Expressions, call: Call) -> Any:
     return call.values[0]
 
 
-def _transposed(reader: Expressions, call: Call) -> Any:
-    """`w.t()`: PyTorch's transpose of a matrix."""
-    return reader.apply(
-        transpose, (reader.operand(_node(reader, call), call.places[0]),), None, call.place, call.places[:1]
-    )
-
-
 def _as_dtype(dtype: str) -> Callable[[Expressions, Call], Any]:
     def convert(reader: Expressions, call: Call) -> Any:
         """`mask.float()`, `y.long()`: another precision; whole numbers that are labels stay what they are."""
@@ -317,7 +310,6 @@ METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
     **dict.fromkeys(("cpu", "cuda", "contiguous", "requires_grad_", "block_until_ready", "retain_grad"), _item),
     "to": _to,
     "size": _size,
-    "t": _transposed,
     "float": _as_dtype("float"),
     "double": _as_dtype("float64"),
     "long": _as_dtype("int64"),
