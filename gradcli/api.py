@@ -160,7 +160,7 @@ def _last_definition(traced: Traced) -> Node:
         return _scalar_beside(traced, traced.last)
     for node in reversed(traced.graph.nodes):
         if node.op is not INPUT and node.op is not CONSTANT and node.number not in traced.inner:
-            return node
+            return _scalar_beside(traced, node)
     if traced.inner:
         line = traced.line_span(traced.graph.nodes[max(traced.inner)].line)
         raise GradError(meaning.nothing_to_derive(line, traced.source.name, "this value has no name: `L = …`"))

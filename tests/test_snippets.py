@@ -76,3 +76,15 @@ def test_notebook(tmp_path: Path) -> None:
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4}), encoding="utf-8")
     report = gradcli.derive(path)
     np.testing.assert_allclose(report.gradient("w"), EXPECTED["torch_zero_grad.py"]["gradients"]["w"], rtol=1e-8)
+
+
+LAYERS: list[dict[str, Any]] = json.loads((SNIPPETS / "layers.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", LAYERS, ids=lambda case: case["layer"])
+def test_layers_are_pytorchs(case: dict[str, Any]) -> None:
+    """Weights, value and gradients of layers and losses, as PyTorch gave them by hand."""
+    report = gradcli.derive(case["program"])
+    assert report.value("loss") == pytest.approx(case["value"], rel=1e-9)
+    for node, gradient in case["gradients"].items():
+        np.testing.assert_allclose(report.gradient(node), gradient, rtol=1e-7, atol=1e-10, err_msg=node)

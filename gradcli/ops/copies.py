@@ -28,7 +28,7 @@ def widths(value: Any) -> Any:
     """How much to pad with: n, (before, after), or such a pair for every axis."""
     try:
         if isinstance(value, (tuple, list)) and any(isinstance(v, (tuple, list)) for v in value):
-            pairs = tuple(counts(tuple(v)) for v in value)
+            pairs = tuple(counts((*v, *v) if len(v) == 1 else tuple(v)) for v in value)
             if any(len(p) != 2 for p in pairs if isinstance(p, tuple)):
                 raise ValueError
             return pairs

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from gradcli.graph import Op
 from gradcli.graph.op import DIALECTS, REGISTRY, operators
+from gradcli.ops.arrange import assigned, key_repeats, put
 from gradcli.ops.create import CREATORS
+from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
 from gradcli.trace.binding import ALIASES, Call, operate
 from gradcli.trace.containers import BUILTINS, LIST_METHODS, OF_SEQUENCES, call_method, is_sequence
@@ -20,10 +22,12 @@ from gradcli.trace.expressions import READERS
 from gradcli.trace.functions import Words
 from gradcli.trace.inputs import METHODS, SPECIAL, create, wrapped
 from gradcli.trace.libraries import OBJECT_METHODS
+from gradcli.trace.readers import index_parts
 from gradcli.trace.rules import CONTEXT, CONTEXT_METHODS
 from gradcli.trace.transforms import Transformed, call_transformed
 from gradcli.trace.values import (
     Apply,
+    At,
     Bound,
     Class,
     Function,
@@ -66,6 +70,8 @@ def read_call(reader: Interpreter, node: ast.Call) -> Any:
             return _by_name(reader, node, function.attr, function, base)
         if isinstance(base, Swept):
             return base
+        if type(base) is At:
+            return _changed_copy(reader, node, function.attr, base)
         if type(base) is Super:
             return _of_super(reader, node, function.attr, base)
         if isinstance(base, (Instance, Class)):
@@ -170,6 +176,27 @@ def _known(reader: Interpreter, node: ast.Call, value: Known) -> Any:
     return _by_name(reader, node, value.name, node.func, value.base or Module("np"))
 
 
+def _changed_copy(reader: Interpreter, node: ast.Call, name: str, at: At) -> Any:
+    """`x.at[key].set(v)`, `x.at[key].add(v)`: a copy of x with other numbers at a place."""
+    values, _ = _read_arguments(reader, node)
+    signs = {"set": "", "add": "+", "multiply": "*", "mul": "*", "divide": "/", "subtract": "-", "power": "**"}
+    if name not in signs or len(values) != 1 or at.key is None:
+        way_out = f"`x.at[key]` has {', '.join(f'.{word}(v)' for word in signs)}"
+        raise GradError(meaning.not_in_language(reader.span(node), f"`.at[...].{name}`", way_out))
+    key = index_parts(reader, at.key)
+    value, place = values[0], node.args[0]
+    if name == "add" and key_repeats(at.node.shape, key):  # an entry that is named twice receives both
+        taken = reader.take(at.node, {"key": key}, node, (node,)).shape
+        part = reader.operand(value, place)
+        part = part if part.shape == taken else reader.apply(broadcast_to, (part,), {"shape": taken}, node, (place,))
+        scattered = reader.apply(put, (part,), {"key": key, "shape": at.node.shape}, node, (place,))
+        return reader.binary("+", at.node, scattered, node, (node, place))
+    if signs[name]:
+        taken_node = reader.take(at.node, {"key": key}, node, (node,))
+        value = reader.binary(signs[name], taken_node, value, node, (node, place))
+    return reader.apply(assigned, (at.node, reader.operand(value, place)), {"key": key}, node, (node, place))
+
+
 def _of_super(reader: Interpreter, node: ast.Call, name: str, base: Super) -> Any:
     values, words = _read_arguments(reader, node)
     for above in base.bases:
@@ -245,7 +272,18 @@ def _called(reader: Interpreter, call: Call, name: str, base: Module | None) -> 
 
 def _require(reader: Interpreter, call: Call, name: str) -> None:
     """Refuses a call of a builtin without an argument, but for those that make an empty container."""
-    least = {"isinstance": 2, "hasattr": 2, "map": 2, "list": 0, "tuple": 0, "dict": 0, "print": 0, "str": 0, "zip": 0}
+    least = {
+        "isinstance": 2,
+        "hasattr": 2,
+        "map": 2,
+        "list": 0,
+        "tuple": 0,
+        "dict": 0,
+        "print": 0,
+        "str": 0,
+        "set": 0,
+        "zip": 0,
+    }
     if len(call.values) < least.get(name, 1):
         expected = f"at least {least.get(name, 1)}"
         raise GradError(meaning.argument_count(reader.span(call.place), name, expected, len(call.values), f"{name}(…)"))

@@ -379,6 +379,12 @@ def _extreme(name: str) -> Callable[[Any, Any], Any]:
     return choose
 
 
+def _unique(self: Interpreter, call: Any) -> Any:
+    """`set(xs)`: every entry once; in which order, a program does not rely on."""
+    values = self.iterate(call.values[0], call.places[0]) if call.values else []
+    return _listed(list(dict.fromkeys(self.plain(v) for v in values)))
+
+
 BUILTINS: dict[str, Callable[[Any, Any], Any]] = {
     "zip": _zip,
     "enumerate": _enumerate,
@@ -389,6 +395,7 @@ BUILTINS: dict[str, Callable[[Any, Any], Any]] = {
     "dict": _new_dict,
     "str": _text,
     "map": _map,
+    "set": _unique,
     "isinstance": _is_instance,
     "hasattr": _has_attribute,
     "print": _print,

@@ -28,7 +28,9 @@ DRAWS = frozenset(
 )
 """Functions of `numpy.random`, `torch`, `jax.random` and `random`."""
 
-OF_TORCH = frozenset({"randn", "rand", "randint", "randperm", "normal", "bernoulli", "randn_like", "rand_like"})
+OF_TORCH = frozenset(
+    {"randn", "rand", "randint", "randperm", "normal", "bernoulli", "randn_like", "rand_like", "Generator"}
+)
 """Of these, those that stand in `torch` itself."""
 
 _IGNORED = frozenset({"requires_grad", "device", "generator", "dtype", "out"})
@@ -64,6 +66,11 @@ def draw(self: Interpreter, name: str, path: str, values: list[Any], words: Word
         kind = {"default_rng": "numpy", "RandomState": "legacy"}.get(name, "jax")
         self.generators.append(Generator(kind, seed if isinstance(seed, int) and seed >= 0 else None))
         return Module(f"generator.random.{len(self.generators) - 1}")
+    if name == "Generator":
+        self.generators.append(Generator("torch", None))
+        return Module(f"generator.random.{len(self.generators) - 1}")
+    if name in ("manual_seed", "seed"):
+        return Module(path)
     if name in ("split", "fold_in") and (root == "jax" or path.startswith("generator")):
         count = self.plain(values[1]) if len(values) > 1 and name == "split" else 2
         key = values[0] if values and isinstance(values[0], Module) else Module("generator.random.0")

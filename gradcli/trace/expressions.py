@@ -42,7 +42,7 @@ from gradcli.trace.values import (
     Swept,
     Table,
 )
-from gradcli.trace.vocabulary import CONSTANTS, DTYPES, LEFT_OUT, MODULES, PASSED_OVER, WRAPPERS
+from gradcli.trace.vocabulary import BUILTIN_NAMES, CONSTANTS, DTYPES, LEFT_OUT, MODULES, PASSED_OVER, WRAPPERS
 
 _NUMBERS = ("number", "number")
 _PLAIN_FLOATS = ("float64", "weak float", "weak int")
@@ -319,7 +319,7 @@ class Expressions:
 
     def is_function(self, name: str) -> bool:
         """Whether there is a known function of that name."""
-        return name in REGISTRY or name in CREATORS or name in WRAPPERS
+        return any(name in known for known in (REGISTRY, CREATORS, WRAPPERS, BUILTIN_NAMES))
 
     def name_node(self, node: Node, owner: Owner | None, member: str) -> None:
         """Gives a node its name; see `gradcli.trace.naming`."""

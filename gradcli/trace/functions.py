@@ -36,6 +36,8 @@ class Functions(Control):
         super().__init__(program, limits, dtype)
         self.problems: list[Problem] = []
         self.active: list[Function] = []
+        self.callers: list[Scope] = []
+        """The names of the calls around the one that is being read."""
         self.line_fixed = False
         """Whether the lines that are read are a library's, so that nodes belong to the line that calls it."""
 
@@ -81,6 +83,7 @@ class Functions(Control):
         self.declared = {}
         self.line_fixed = fixed or function.library
         self.active.append(function)
+        self.callers.append(before[0])
         self.in_function = True
         try:
             result = self._body(function)
@@ -90,6 +93,7 @@ class Functions(Control):
             result = error
         finally:
             self.active.pop()
+            self.callers.pop()
             self.in_function = bool(self.active)
             self.names, self.scopes, self.owner, self.part, self.line, self.plain_mode, self.deciding, self.declared = (
                 before
@@ -97,10 +101,16 @@ class Functions(Control):
             self.line_fixed = fixed
             owner.finished = True
         if isinstance(result, GradError):
-            raise GradError(*[replace(p, labels=(Label(self.span(place), "in this call"),)) for p in result.problems])
+            raise GradError(*[self._at_the_call(problem, place) for problem in result.problems])
         if len(self.problems) > faults:
             raise Silent
         return result
+
+    def _at_the_call(self, problem: Problem, place: ast.AST) -> Problem:
+        """The problem of a library's line, told at the line that called it."""
+        inside = [label.text for label in problem.labels if label.text]
+        notes = (*problem.notes, f"inside the call: {'; '.join(inside)}") if inside else problem.notes
+        return replace(problem, labels=(Label(self.span(place), "in this call"),), notes=notes)
 
     def _body(self, function: Function) -> Any:
         if isinstance(function.tree, ast.Lambda):
@@ -129,7 +139,7 @@ class Functions(Control):
         for word, (value, at) in words.items():
             if word in given and word in names:
                 raise GradError(
-                    meaning.argument_count(self.span(at), function.name, f"`{word}` once", 2, usage(function))
+                    meaning.argument_count(self.span(at), called(function), f"`{word}` once", 2, usage(function))
                 )
             if word in names or word in keyword_only:
                 given[word] = value
@@ -137,7 +147,7 @@ class Functions(Control):
                 others[word] = value
             else:
                 known = [*names, *keyword_only]
-                raise GradError(meaning.unknown_argument(self.span(at), function.name, word, known, usage(function)))
+                raise GradError(meaning.unknown_argument(self.span(at), called(function), word, known, usage(function)))
         if parameters.kwarg is not None:
             given[parameters.kwarg.arg] = Table(others)
         first = len(names) - len(function.defaults)
@@ -162,7 +172,7 @@ class Functions(Control):
         expected = f"{least} argument{'s' * (least != 1)}" if least == most else f"{least} to {most} arguments"
         if parameters.vararg is not None:
             expected = f"at least {least} argument{'s' * (least != 1)}"
-        return meaning.argument_count(self.span(place), function.name, expected, found, usage(function))
+        return meaning.argument_count(self.span(place), called(function), expected, found, usage(function))
 
     def define_function(self, tree: ast.FunctionDef | ast.Lambda, name: str) -> Function:
         """A function as a value; its default arguments are read now."""
@@ -271,4 +281,9 @@ def usage(function: Function) -> str:
         parts.append(a.arg if default is None else f"{a.arg}={ast.unparse(default)}")
     if parts[:1] == ["self"]:
         parts = parts[1:]
-    return f"{function.name}({', '.join(parts)})"
+    return f"{called(function)}({', '.join(parts)})"
+
+
+def called(function: Function) -> str:
+    """What a function is called by: an object is made by the name of its class."""
+    return function.owner.name if function.name == "__init__" and function.owner is not None else function.name

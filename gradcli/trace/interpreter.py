@@ -138,9 +138,8 @@ class Interpreter(Rules):
         if self.cut is not None:  # what follows the pass is not derived, and need not be understood
             problems = [p for p in problems if p.code == "in-place-update"]
         for problem in problems:
-            key = (problem.code, problem.message, [(label.span.line, label.span.column) for label in problem.labels])
-            if repr(key) not in self._reported:
-                self._reported.add(repr(key))
+            if _told(problem) not in self._reported:
+                self._reported.add(_told(problem))
                 self.problems.append(problem)
 
     # Libraries -------------------------------------------------------------------------------
@@ -181,6 +180,10 @@ class Interpreter(Rules):
                 nodes[:] = [node for node in nodes if node.number < count]
         self.forget(count)
 
+    def forget_reports(self, count: int) -> None:
+        """Takes back that faults from a number on were told."""
+        self._reported = {_told(problem) for problem in self.problems[:count]}
+
     def _report_unknown(self, statement: ast.stmt) -> None:
         """Of a line that uses a faulty name, reports what is wrong whatever that name's value: other unknown names."""
         own = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -206,6 +209,11 @@ class Interpreter(Rules):
                 base = self.names.get(part.value.id)
                 if isinstance(base, Instance):
                     base.attributes[part.attr] = Poison
+
+
+def _told(problem: Problem) -> str:
+    """What makes two problems the same one."""
+    return repr((problem.code, problem.message, [(label.span.line, label.span.column) for label in problem.labels]))
 
 
 def _header(statement: ast.stmt) -> list[ast.AST]:

@@ -45,7 +45,7 @@ def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> H
         return lambda reader, node, values, words: draw(reader, name, path, values, words, node)
     if name[:1].isupper():
         if name in _layer_names() and (base is None or "nn" in path or "torch" in path):
-            return lambda reader, node, values, words: reader.make(layer(reader, name), values, words, node)
+            return lambda reader, node, values, words: _made(reader, name, node, values, words)
         if name in OPTIMISERS:
             return lambda reader, node, values, words: Module("optimizer")
         if base is None or "nn" in path or path.startswith("torch"):
@@ -53,6 +53,8 @@ def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> H
     kinds = (transforms.KINDS, transforms.PASSED_THROUGH, transforms.REFUSED, ("vjp",))
     if any(name in words for words in kinds):
         return lambda reader, node, values, words: _transformed(reader, name, node, values, words)
+    if name == "gradient" and path == "tape":
+        return _taped
     if name in TREES or (name == "map" and path.endswith("tree")):
         return _mapped_tree
     if name == "device":
@@ -60,6 +62,22 @@ def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> H
     if name in ("no_grad", "is_available", "get_default_device"):
         return lambda reader, node, values, words: None
     return None
+
+
+def _made(self: Interpreter, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """A layer, or what else a library has objects of."""
+    if words.get("shuffle", (False,))[0] is True:
+        self.note(f"`{name}` gives its batches in order, and does not shuffle them")
+    if name in ("RNN", "LSTM", "GRU"):
+        count = self.plain(words["num_layers"][0] if "num_layers" in words else values[2] if len(values) > 2 else 1)
+        unread = [w for w in ("bidirectional", "dropout", "proj_size") if words.get(w, (False,))[0]]
+        if count != 1 or unread:
+            what = f"`{name}` with {unread[0] if unread else f'{self.found(count)} layers'}"
+            way_out = "write the layers out, one after another"
+            raise GradError(meaning.not_in_language(self.span(node), what, way_out))
+        words = {word: value for word, value in words.items() if word not in ("bidirectional", "dropout", "proj_size")}
+    words = {word: value for word, value in words.items() if word not in ("device", "dtype")}
+    return self.make(layer(self, name), values, words, node)
 
 
 def _transformed(self: Interpreter, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:
@@ -119,6 +137,16 @@ def _as_object(name: str) -> Handler | None:
         return Known(function, Module("torch.nn.functional"), settings)
 
     return make
+
+
+def _taped(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`tape.gradient(loss, [w, b])`: TensorFlow's backward pass."""
+    if not values or type(values[0]) is not Node:
+        expected = "what is differentiated, and with respect to what"
+        found = self.found(values[0]) if values else "nothing"
+        raise GradError(meaning.wrong_argument(self.span(node), "what `gradient` is given", expected, found))
+    sweep_from(self, values[0], None, node, adds=False)
+    return transforms.swept(values[1]) if len(values) > 1 else Swept()
 
 
 def _super(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:

@@ -17,6 +17,7 @@ from gradcli.ops.pass_on import stop_gradient
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import READERS, Expressions, Silent
 from gradcli.trace.values import (
+    At,
     Bound,
     Class,
     Instance,
@@ -206,6 +207,8 @@ def _subscript(self: Expressions, node: ast.Subscript) -> Any:
     base = self.value(node.value)
     if type(base) is Swept:
         return base
+    if type(base) is At:
+        return At(base.node, node)
     if type(base) is Known and base.base is None:
         raise GradError(self.no_number(base, node.value))
     key = self.plain_value(node.slice)
@@ -326,6 +329,8 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
         return tuple(map(Length, base.shape))
     if name in ("ndim", "size"):
         return Length(base.ndim if name == "ndim" else math.prod(base.shape))
+    if name == "at":
+        return At(base)
     if name == "grad":
         return Swept(base.name)
     if name in ("device", "dtype"):

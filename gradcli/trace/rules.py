@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.evaluate import CannotEvaluate
 from gradcli.graph import CONSTANT, INPUT, Graph, Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.problems import GradError, meaning
+from gradcli.trace.expressions import Silent
 from gradcli.trace.functions import Functions, Words
 from gradcli.trace.traced import CustomRule, RuleResult
 from gradcli.trace.training import root_of
@@ -49,7 +51,9 @@ class Rules(Functions):
             return output, backward
 
         names = _parameters(function)
-        self._record(rule, names, [given[n] for n in names], both, place, None)
+        guessed = function.rule is None
+        if not guessed or _takes_a_gradient(rule, len(names)):
+            self._record(rule, names, [given[n] for n in names], both, place, None, guessed=guessed)
         return self.call_function(function, values, words, place)
 
     def _partner(self, function: Function) -> Function | None:
@@ -87,7 +91,7 @@ class Rules(Functions):
                 return output, backward
 
             asks = len(_parameters(rule)) > 1 and not _has_default(rule, 1)
-            self._record(rule, names, [given[n] for n in names], both, place, target, asks=asks)
+            self._record(rule, names, [given[n] for n in names], both, place, target, asks=asks, guessed=True)
         return self.call_function(function, [target, *values], words, place, target.owner)
 
     def apply_class(self, cls: Class, values: list[Any], words: Words, place: ast.AST) -> Any:
@@ -121,6 +125,10 @@ class Rules(Functions):
             self._record(rule, names, values, both, place, None, title=f"{cls.name}.backward")
         return call(Instance(CONTEXT), values)
 
+    def forget_reports(self, count: int) -> None:
+        """Takes back that faults from a number on were told."""
+        raise NotImplementedError
+
     # Recording -------------------------------------------------------------------------------
 
     def _record(
@@ -133,8 +141,13 @@ class Rules(Functions):
         target: Instance | None,
         title: str = "",
         asks: bool = True,
+        guessed: bool = False,
     ) -> None:
-        """Reads forward part and rule at stand-ins, and keeps them in a graph of their own."""
+        """Reads forward part and rule at stand-ins, and keeps them in a graph of their own.
+
+        A rule that is only `guessed` to be one, by its name, may turn out to be something else; that is no fault.
+        """
+        faults = len(self.problems)
         nodes = [v if type(v) is Node else self.picked(v, place) if type(v) is Pick else None for v in values]
         if all(n is None for n in nodes) and target is None:
             values = [self.operand(v, place) if isinstance(v, (float, np.ndarray, list)) else v for v in values]
@@ -155,10 +168,16 @@ class Rules(Functions):
             g = self.graph.input(seed, "float64", "g", self.line, differentiable=asks)
             found = backward(g)
             self._keep(rule, names, nodes, stand_ins, output, g, found, mark, target, title)
+        except (GradError, Silent, CannotEvaluate):
+            if not guessed:
+                raise
         finally:
             self.recording = False
             self._restore(kept)
             self.forget(mark)
+            if guessed:
+                del self.problems[faults:]
+                self.forget_reports(faults)
 
     def _stand_in(self, node: Node, name: str) -> Node:
         new = self.graph.input(self.value_of(node), node.dtype, name, self.line)
@@ -273,6 +292,11 @@ class Rules(Functions):
                 )
             )
         return results
+
+
+def _takes_a_gradient(rule: Function, operands: int) -> bool:
+    """Whether a function that is called like a backward part can be one: it takes a gradient, and what was kept."""
+    return len(_parameters(rule)) in (1, 2, 1 + operands)
 
 
 def _output_and_cache(result: Any) -> tuple[Any, Any]:

@@ -174,16 +174,21 @@ def _mask(self: Interpreter, place: ast.expr, base: Node) -> Node | None:
 def rebind(self: Interpreter, target: ast.expr, node: Node, before: Node, place: ast.AST) -> None:
     """Gives the name of an array to what it has become, and likewise every other name of the same array."""
     root = self.aliases.get(before.number, before.number)
+    own = target.id if isinstance(target, ast.Name) else ""
     others = [
-        name
-        for name, value in self.names.items()
-        if type(value) is Node and value is not before and self.aliases.get(value.number, value.number) == root
+        (scope, name)
+        for scope in (self.names, *self.callers)
+        for name, value in scope.items()
+        if type(value) is Node and self.aliases.get(value.number, value.number) == root
     ]
     define(self, target, node, place)
-    for name in others:
-        if not (isinstance(target, ast.Name) and target.id == name):
-            self.note(f"`{name}` and `{self.text(target)}` are one array, so this changes both")
+    for scope, name in others:
+        if scope is self.names and name != own:
+            if name != self.text(target):
+                self.note(f"`{name}` and `{self.text(target)}` are one array, so this changes both")
             self.bind(name, node, place)
+        elif scope is not self.names:
+            scope[name] = node
     self.aliases[node.number] = root
 
 
@@ -481,6 +486,8 @@ def _with(self: Interpreter, statement: ast.With) -> None:
             way_out = "write its lines without the `with`"
             raise GradError(meaning.not_in_language(self.span(place), f"`with {self.text(place)}`", way_out))
         cut = cut or name in WITHOUT_GRADIENT
+        if isinstance(item.optional_vars, ast.Name):
+            self.names[item.optional_vars.id] = Module("tape")
     before, self.without_gradient = self.without_gradient, self.without_gradient or cut
     try:
         self.block(statement.body)
@@ -508,7 +515,11 @@ def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
             return
         if name in ("staticmethod", "classmethod", "property"):
             kind = name
-        elif name not in CONTEXTS and name not in ("jit", "wraps", "overload", "lru_cache", "abstractmethod"):
+        elif (
+            "jit" not in text
+            and name not in CONTEXTS
+            and name not in ("jit", "wraps", "overload", "lru_cache", "abstractmethod")
+        ):
             way_out = "leave the decorator out, or write what it does"
             raise GradError(meaning.not_in_language(self.span(decorator), f"the decorator `@{text}`", way_out))
     function = self.define_function(statement, statement.name)

@@ -220,14 +220,32 @@ def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: b
     current = _current(self, target)
     if type(current) is not Node or current.op is not INPUT:
         return False
-    key = text[text.index("[") :] if "[" in text else ""
+    key = _key_of(self, target)
     name = _last_word(text.partition("[")[0]).lower()
-    for _, load in loads:
-        base, bracket, rest = load.partition("[")
+    for place, load in loads:
+        base = load.partition("[")[0]
         roots = self.tainted.get(_last_word(base)) or _spelled(self, base)
-        if name in roots or ("*" in roots and bracket + rest == key):
+        if name in roots:
+            return True
+        if (
+            "*" in roots
+            and key is not None
+            and (own := _key_of(self, place)) is not None
+            and (own == key or (isinstance(own, str) and root_of(own) == str(key).lower()))
+        ):
             return True
     return False
+
+
+def _key_of(self: Interpreter, place: ast.expr) -> Any:
+    """The key of an entry, `"W1"` of `params["W" + str(1)]`; None for what is no entry."""
+    if not isinstance(place, ast.Subscript):
+        return None
+    try:
+        key = self.plain_value(place.slice)
+    except GradError:
+        return None
+    return key if isinstance(key, (str, int)) else None
 
 
 def _spelled(self: Interpreter, base: str) -> set[str]:
@@ -258,13 +276,15 @@ _SPELLINGS = (
     re.compile(r"g(?:rad)?_(\w+)"),
     re.compile(r"grad(\w+)"),
     re.compile(r"(\w+?)_?grads?"),
+    re.compile(r"(\w+?)_(?:gradient|error|delta)s?"),
 )
+_ENDINGS = ("grad", "grads", "gradient", "gradients", "error", "errors", "delta", "deltas")
 _ALL = re.compile(r"_?(?:grads?|gradients?|dparams|d_params|param_grads)")
 
 
 def root_of(name: str) -> str:
     """The name whose gradient a name is by its spelling, in small letters; `*` for a whole collection, "" for none."""
-    if name[:1] not in "dg_∂" and not name.endswith(("grad", "grads")):
+    if name[:1] not in "dg_∂" and not name.endswith(_ENDINGS):
         return ""
     if _ALL.fullmatch(name):
         return "*"

@@ -104,8 +104,8 @@ def call_transformed(self: Interpreter, value: Transformed, values: list[Any], w
             )
         )
     self.sweep(result, None, place)
-    swept = [_swept(values[number]) for number in numbers]
-    gradients = swept[0] if not isinstance(which, (tuple, list)) else Items(swept, fixed=True)
+    found = [swept(values[number]) for number in numbers]
+    gradients = found[0] if not isinstance(which, (tuple, list)) else Items(found, fixed=True)
     if value.kind == "value_and_grad":
         first = Items([result, others], fixed=True) if value.settings.get("has_aux") else result
         return Items([first, gradients], fixed=True)
@@ -135,12 +135,12 @@ def _varied(self: Interpreter, value: Any, name: str, place: ast.AST) -> Any:
     return kept
 
 
-def _swept(value: Any) -> Any:
+def swept(value: Any) -> Any:
     """Gradients in the shape of what they are the gradients of."""
     if isinstance(value, dict):
-        return Table({key: _swept(part) for key, part in value.items()})
+        return Table({key: swept(part) for key, part in value.items()})
     if isinstance(value, (list, tuple)):
-        return Items((_swept(part) for part in value), fixed=isinstance(value, tuple))
+        return Items((swept(part) for part in value), fixed=isinstance(value, tuple))
     return Swept()
 
 

@@ -207,6 +207,15 @@ class Apply:
 
 
 @dataclass(frozen=True, slots=True)
+class At:
+    """JAX's `x.at`, and `x.at[key]`: a place at which a copy of x is to differ."""
+
+    node: Node
+    key: Any = None
+    """The index as it is written, once there is one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Method:
     """A method that objects of a library have: `model.parameters`."""
 

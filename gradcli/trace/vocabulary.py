@@ -70,6 +70,7 @@ PASSED_OVER = frozenset(
         "zero_",
         "set_printoptions",
     }
+    | {"clip_grad_norm_", "clip_grad_value_", "watch", "save", "figure", "legend", "xlabel", "ylabel", "title"}
     | {"display", "eval", "train", "show", "plot", "set_default_dtype", "zero_grads"}
 )
 """Functions and methods whose line has no meaning for a derivation."""
@@ -101,11 +102,18 @@ CONTEXTS = WITHOUT_GRADIENT | {
     "detect_anomaly",
     "set_detect_anomaly",
     "autocast",
+    "GradientTape",
     "errstate",
     "printoptions",
     "warnings",
 }
 """`with` blocks whose lines are read as if they stood alone."""
+
+BUILTIN_NAMES = frozenset(
+    {"int", "float", "list", "tuple", "dict", "str", "bool", "len", "range", "zip", "enumerate", "reversed", "sorted"}
+    | {"map", "print", "set", "isinstance"}
+)
+"""Functions and types of Python's own that can be handed about: `isinstance(x, list)`, `map(float, xs)`."""
 
 OPTIMISERS = frozenset(
     {"SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "LBFGS", "Rprop"}
