@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from test_faults import run
 
 import gradcli
-from gradcli.verify.custom import ResultCheck, check_custom_rules
+from gradcli.verify.custom import check_custom_rules
+from gradcli.verify.verdict import ResultCheck, Verdict
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
 
@@ -93,11 +96,53 @@ def test_right_rules_are_right_however_they_are_written(text: str, results: str)
 def test_the_sample_says_what_is_wrong() -> None:
     (_, wrong, _) = check_custom_rules(gradcli.derive(SAMPLES / "my_linear.txt"))
     assert wrong.sentence == (
-        "my_linear.backward, result 2 (for W): wrong. expected g.T @ x, shape (2, 3); found x.T @ g, shape (3, 2)"
+        "my_linear.backward, result 2 (for w): wrong. expected g.T @ x, shape (2, 3); found x.T @ g, shape (3, 2)"
     )
     assert wrong.slip == "missing transpose"
     assert wrong.span is not None
     assert wrong.span.source.lines[wrong.span.line - 1][wrong.span.column - 1 : wrong.span.end_column - 1] == "x.T @ g"
+
+
+def test_the_check_tells_what_is_wrong_and_fails() -> None:
+    for command in ("check", "derive"):
+        outcome = run(command, str(SAMPLES / "my_linear.txt"))
+        assert outcome.code == 1
+        assert (
+            "my_linear.backward, result 2 (for w): wrong. expected g.T @ x, shape (2, 3); found x.T @ g" in outcome.out
+        )
+        assert "slip: missing transpose\n" in outcome.out
+        assert "result 1" not in outcome.out
+        assert "1 result of the rules in the file is wrong" in outcome.out
+    found = json.loads(run("check", "--format", "json", str(SAMPLES / "my_linear.txt")).out)["check"]
+    assert found["wrong"]
+    assert [r["verdict"] for r in found["custom_rules"]] == ["agree", "disagree", "agree"]
+    assert found["custom_rules"][1]["slip"] == "missing transpose"
+    assert found["custom_rules"][1]["found_shape"] == [3, 2]
+
+
+def test_the_check_says_that_a_rule_is_right(tmp_path: Path) -> None:
+    file = tmp_path / "right.txt"
+    file.write_text(LINEAR.format(results="g @ w, g.T @ x, sum(g, axis=0)"), encoding="utf-8")
+    outcome = run("check", str(file))
+    assert outcome.code == 0
+    assert "my_linear.backward: right (3 results)\n" in outcome.out
+
+
+def test_a_rule_that_cannot_be_tried_is_unresolved() -> None:
+    text = """
+x = 1.0
+def f(x):
+    return sqrt(x - 1e9)
+@f.backward
+def _(g, x):
+    return g / (2 * sqrt(x - 1e9))
+L = where(x > 0, x, f(x))
+"""
+    (found,) = checks(text)
+    assert (found.verdict, found.slip) == (Verdict.UNRESOLVED, "")
+    check = gradcli.check(gradcli.derive(text))
+    assert not check.wrong
+    assert check.doubtful
 
 
 def test_the_derivation_is_that_of_the_forward_part() -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from gradcli.render.numbers import number, shape_text
 from gradcli.render.table import Column, Table, filled, fits, print_table
 from gradcli.report import Report
-from gradcli.verify.verdict import Check, Entry, GradientCheck, Verdict, worst
+from gradcli.verify.verdict import Check, Entry, GradientCheck, ResultCheck, Verdict, worst
 
 MOST_ROWS = 200
 """More gradients than this that agree are cut in the middle, unless everything is asked for."""
@@ -45,6 +45,7 @@ def print_check(console: Console, report: Report, check: Check, *, digits: int, 
     console.print()
     page.table("Check")
     page.rules()
+    page.custom_rules()
     page.summary()
     page.notes((*page.silence(), *report.notes, *check.notes))
 
@@ -55,6 +56,7 @@ def print_cross_check(console: Console, report: Report, check: Check, *, digits:
     console.print()
     page.table("Cross-check")
     page.rules()
+    page.custom_rules()
     if check.verdict is not Verdict.AGREE or check.wrong:
         page.summary()
     page.notes(check.notes)
@@ -286,6 +288,23 @@ class _Page:
         )
         print_table(self.console, Table("Wrong rules", columns, rows, "(each alone, at its inputs here)", below))
 
+    def custom_rules(self) -> None:
+        """The rules that the file states: one line for a rule that is right, one and its slip for a wrong result."""
+        rules: dict[str, list[ResultCheck]] = {}
+        for result in self.check.custom_rules:
+            rules.setdefault(result.rule, []).append(result)
+        if rules:
+            self.console.print()
+        for name, results in rules.items():
+            told = dict.fromkeys((r.verdict, r.sentence, r.slip) for r in results if not r.right)
+            for verdict, sentence, slip in told:  # once, however many calls there are
+                self.console.print(Text(sentence, STYLES[verdict]), soft_wrap=True)
+                if slip:
+                    self.console.print(Text.assemble(("slip: ", "bold"), slip), soft_wrap=True)
+            if not told:
+                count = _count(len({(r.position, r.operand) for r in results}), "result")
+                self.console.print(Text(f"{name}: right ({count})", STYLES[Verdict.AGREE]), soft_wrap=True)
+
     def summary(self) -> None:
         """How many entries have which verdict, and what that means for kinks."""
         style = STYLES[Verdict.DISAGREE if self.check.wrong else worst(self.check.counts)]
@@ -332,6 +351,9 @@ def summary_lines(check: Check, write: Callable[[float], str]) -> list[str]:
         lines += _kink_lines(kinks, counts.get(Verdict.KINK, len(kinks)), write)
     if check.rules:
         lines.append(f"{_count(len(check.rules), 'rule')} of differentiation {_is(len(check.rules))} wrong")
+    stated = {(r.rule, r.position, r.operand) for r in check.custom_rules if r.verdict is Verdict.DISAGREE}
+    if stated:
+        lines.append(f"{_count(len(stated), 'result')} of the rules in the file {_is(len(stated))} wrong")
     return lines
 
 

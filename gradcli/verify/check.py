@@ -20,6 +20,7 @@ import numpy as np
 
 from gradcli.graph import INPUT, Node
 from gradcli.report import Report
+from gradcli.verify.custom import check_custom_rules
 from gradcli.verify.differences import Differences, central_differences
 from gradcli.verify.directions import random_directions
 from gradcli.verify.exact import Exact, ancestors, cost
@@ -29,7 +30,18 @@ from gradcli.verify.probe import EXPONENTS, Kind, Probe, Side, probe
 from gradcli.verify.reasons import Diagnosis
 from gradcli.verify.rules import wrong_rules
 from gradcli.verify.symbolic import read_symbolically
-from gradcli.verify.verdict import Check, Entry, GradientCheck, Index, Numeric, RuleCheck, Symbolic, Verdict, worst
+from gradcli.verify.verdict import (
+    Check,
+    Entry,
+    GradientCheck,
+    Index,
+    Numeric,
+    ResultCheck,
+    RuleCheck,
+    Symbolic,
+    Verdict,
+    worst,
+)
 
 DIGITS = tuple(EXPONENTS)
 PRECISION = {"float64": 53, "float32": 24, "float16": 11}
@@ -148,7 +160,15 @@ class _Checker:
                 p.verdict = Verdict.UNRESOLVED
                 p.reason = p.reason or "there was no time to settle it"
         found = {name: self._gradient(name, of_name) for name, of_name in places.items()}
-        return Check(worst(g.verdict for g in found.values()), found, self.rules, tuple(self.notes))
+        rules = self._rules_of_the_file()
+        return Check(worst(g.verdict for g in found.values()), found, self.rules, tuple(self.notes), rules)
+
+    def _rules_of_the_file(self) -> tuple[ResultCheck, ...]:
+        try:
+            return tuple(check_custom_rules(self.report))
+        except Exception as error:  # as above
+            self.notes.append(f"the rules that the file states were not checked: {_told(error)}")
+            return ()
 
     def _judge_all(self, places: dict[str, list[_Place]], everywhere: list[_Place]) -> None:
         if cost(ancestors(self.report.output_node)) * COST * EVALUATIONS > self.seconds:

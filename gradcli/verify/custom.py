@@ -17,51 +17,17 @@ from gradcli.differentiate import adjoint_sweep, sweep
 from gradcli.evaluate import CannotEvaluate, Values, evaluate
 from gradcli.graph import CONSTANT, INPUT, Adjoint, Node, backward_order, formula
 from gradcli.graph.dtypes import FLOATS
-from gradcli.graph.op import INFIX, Shape
+from gradcli.graph.op import INFIX
 from gradcli.ops.arrange import transpose
-from gradcli.problems import Span
 from gradcli.report import Report
 from gradcli.trace.traced import CustomRule, RuleResult
+from gradcli.verify.verdict import ResultCheck, Verdict
 
 POINTS = 4
 """The file's own inputs, and so many more."""
 TOLERANCE = 1e-8
 OPERATIONS = 12
 """An expected formula of more operations than this is not written out."""
-
-
-@dataclass(frozen=True, slots=True)
-class ResultCheck:
-    """The check of one result of a rule: is it the gradient of its operand?"""
-
-    rule: str
-    position: int
-    """Which result, from 1; 0 for a gradient that a layer keeps as an attribute."""
-    operand: str
-    right: bool
-    line: int
-    """The line of the call at which it was checked."""
-    expected: str = ""
-    """The right gradient as a formula, empty if it is too long to read."""
-    expected_shape: Shape = ()
-    found: str = ""
-    """The result as the file has it."""
-    found_shape: Shape | None = None
-    """None where the rule gives no result."""
-    slip: str = ""
-    """What kind of mistake gives this result; empty if none of the usual ones does."""
-    span: Span | None = None
-
-    @property
-    def sentence(self) -> str:
-        """`f.backward, result 2 (for w): wrong. expected g.T @ x, shape (2, 3); found x.T @ g, shape (3, 2)`."""
-        which = f"result {self.position} (for {self.operand})" if self.position else f"the gradient of {self.operand}"
-        head = f"{self.rule}, {which}: {'right' if self.right else 'wrong'}"
-        if self.right:
-            return head
-        expected = f"{self.expected}, shape {self.expected_shape}" if self.expected else f"shape {self.expected_shape}"
-        found = "nothing" if self.found_shape is None else f"{self.found}, shape {self.found_shape}"
-        return f"{head}. expected {expected}; found {found}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,34 +52,28 @@ def _check(rule: CustomRule) -> Iterator[ResultCheck]:
     points = _points(rule)
     for result in rule.results:
         operand, node = result.operand, result.node
-        if _is_right(result, points):
-            assert node is not None
-            yield ResultCheck(
-                rule.name,
-                result.position,
-                result.name,
-                True,
-                rule.line,
-                "",
-                operand.shape,
-                result.text,
-                node.shape,
-                "",
-                result.span,
-            )
-            continue
+        told: dict[str, Any] = {"found": result.text}
+        if not points and node is not None and node.shape == operand.shape:
+            verdict = Verdict.UNRESOLVED
+        elif _is_right(result, points):
+            verdict = Verdict.AGREE
+        else:
+            verdict = Verdict.DISAGREE
+            told = {
+                "expected": _expected(rule, operand),
+                "found": _found(result),
+                "slip": _slip(rule, result, points),
+            }
         yield ResultCheck(
-            rule.name,
-            result.position,
-            result.name,
-            False,
-            rule.line,
-            _expected(rule, operand),
-            operand.shape,
-            _found(result),
-            None if node is None else node.shape,
-            _slip(rule, result, points),
-            result.span,
+            rule=rule.name,
+            position=result.position,
+            operand=result.name,
+            verdict=verdict,
+            line=rule.line,
+            expected_shape=operand.shape,
+            found_shape=None if node is None else node.shape,
+            span=result.span,
+            **told,
         )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from gradcli.report import Report
 from gradcli.report.document import json_number
 from gradcli.verify.curvature import VERDICTS, HessianCheck
-from gradcli.verify.verdict import Check, Entry, GradientCheck, RuleCheck
+from gradcli.verify.verdict import Check, Entry, GradientCheck, ResultCheck, RuleCheck
 
 
 def check_document(report: Report, check: Check) -> dict[str, Any]:
@@ -37,6 +37,7 @@ def check_json(check: Check) -> dict[str, Any]:
         "counts": {verdict.value: count for verdict, count in check.counts.items()},
         "gradients": {name: _gradient_json(g) for name, g in check.gradients.items()},
         "rules": [_rule_json(rule) for rule in check.rules],
+        "custom_rules": [_result_json(result) for result in check.custom_rules],
         "notes": list(check.notes),
     }
 
@@ -100,6 +101,22 @@ def _rule_json(rule: RuleCheck) -> dict[str, Any]:
         "operand": rule.operand,
         "verdict": rule.verdict.value,
         "reason": rule.reason,
+    }
+
+
+def _result_json(result: ResultCheck) -> dict[str, Any]:
+    return {
+        "rule": result.rule,
+        "result": result.position,
+        "operand": result.operand,
+        "line": result.line,
+        "verdict": result.verdict.value,
+        "expected": result.expected,
+        "expected_shape": list(result.expected_shape),
+        "found": result.found,
+        "found_shape": None if result.found_shape is None else list(result.found_shape),
+        "slip": result.slip,
+        "sentence": result.sentence,
     }
 
 

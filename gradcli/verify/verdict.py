@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from gradcli.problems import Span
+
 Index = tuple[int, ...]
 
 
@@ -119,6 +121,47 @@ class RuleCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class ResultCheck:
+    """The check of one result of a rule: is it the gradient of its operand?"""
+
+    rule: str
+    position: int
+    """Which result, from 1; 0 for a gradient that a layer keeps as an attribute."""
+    operand: str
+    verdict: Verdict
+    """`agree`, `disagree`, or `unresolved` where the forward part is defined at none of the points tried."""
+    line: int
+    """The line of the call at which it was checked."""
+    expected: str = ""
+    """The right gradient as a formula, empty if it is too long to read."""
+    expected_shape: tuple[int, ...] = ()
+    found: str = ""
+    """The result as the file has it."""
+    found_shape: tuple[int, ...] | None = None
+    """None where the rule gives no result."""
+    slip: str = ""
+    """What kind of mistake gives this result; empty if none of the usual ones does."""
+    span: Span | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether it is the gradient."""
+        return self.verdict is Verdict.AGREE
+
+    @property
+    def sentence(self) -> str:
+        """`f.backward, result 2 (for w): wrong. expected g.T @ x, shape (2, 3); found x.T @ g, shape (3, 2)`."""
+        which = f"result {self.position} (for {self.operand})" if self.position else f"the gradient of {self.operand}"
+        if self.right:
+            return f"{self.rule}, {which}: right"
+        if self.verdict is Verdict.UNRESOLVED:
+            return f"{self.rule}, {which}: unresolved. the forward part is defined at none of the points tried"
+        expected = f"{self.expected}, shape {self.expected_shape}" if self.expected else f"shape {self.expected_shape}"
+        found = "nothing" if self.found_shape is None else f"{self.found}, shape {self.found_shape}"
+        return f"{self.rule}, {which}: wrong. expected {expected}; found {found}"
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """The check of a whole file."""
 
@@ -128,6 +171,8 @@ class Check:
     """The rules that are wrong."""
     notes: tuple[str, ...] = ()
     """What was covered and how, where that is not everything."""
+    custom_rules: tuple[ResultCheck, ...] = ()
+    """Every result of the rules that the file states itself, right or wrong, at every call that was looked at."""
 
     @property
     def wrong(self) -> bool:
@@ -136,6 +181,7 @@ class Check:
             self.verdict is Verdict.DISAGREE
             or any(g.wrong for g in self.gradients.values())
             or any(r.verdict is Verdict.DISAGREE for r in self.rules)
+            or any(r.verdict is Verdict.DISAGREE for r in self.custom_rules)
         )
 
     @property
@@ -147,7 +193,9 @@ class Check:
     def doubtful(self) -> bool:
         """Whether something is neither right nor wrong: `inaccurate`, `undefined` or `unresolved`."""
         between = (Verdict.INACCURATE, Verdict.UNDEFINED, Verdict.UNRESOLVED)
-        return any(g.counts.get(v) or g.verdict is v for g in self.gradients.values() for v in between)
+        return any(r.verdict in between for r in self.custom_rules) or any(
+            g.counts.get(v) or g.verdict is v for g in self.gradients.values() for v in between
+        )
 
     @property
     def counts(self) -> dict[Verdict, int]:
