@@ -38,12 +38,22 @@ class Functions(Control):
         self.active: list[Function] = []
         self.callers: list[Scope] = []
         """The names of the calls around the one that is being read."""
+        self.loops = 0
+        """How many loops of the call that is being read are around the statement."""
         self.line_fixed = False
         """Whether the lines that are read are a library's, so that nodes belong to the line that calls it."""
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         """Reads the statements of a body."""
         raise NotImplementedError
+
+    def loop_body(self, statements: Sequence[ast.stmt]) -> None:
+        """Reads the statements of a loop once."""
+        self.loops += 1
+        try:
+            self.block(statements)
+        finally:
+            self.loops -= 1
 
     # Calls -----------------------------------------------------------------------------------
 
@@ -78,6 +88,7 @@ class Functions(Control):
             self.declared,
         )
         fixed, faults = self.line_fixed, len(self.problems)
+        loops, self.loops = self.loops, 0
         self.names, self.scopes, self.owner, self.part = names, function.scopes, owner, function.part
         self.plain_mode = self.deciding = False
         self.declared = {}
@@ -98,7 +109,7 @@ class Functions(Control):
             self.names, self.scopes, self.owner, self.part, self.line, self.plain_mode, self.deciding, self.declared = (
                 before
             )
-            self.line_fixed = fixed
+            self.line_fixed, self.loops = fixed, loops
             owner.finished = True
         if isinstance(result, GradError):
             raise GradError(*[self._at_the_call(problem, place) for problem in result.problems])

@@ -439,7 +439,7 @@ def _for(self: Interpreter, statement: ast.For) -> None:
         self.count_step(statement)
         define_variable(self, statement.target, value, statement.iter)
         try:
-            self.block(statement.body)
+            self.loop_body(statement.body)
         except Continue:
             pass
         except Break:
@@ -457,7 +457,7 @@ def _while(self: Interpreter, statement: ast.While) -> None:
     while self.branch(statement.test):
         self.count_step(statement)
         try:
-            self.block(statement.body)
+            self.loop_body(statement.body)
         except Continue:
             pass
         except Break:
@@ -563,10 +563,14 @@ def _return(self: Interpreter, statement: ast.Return) -> None:
 
 
 def _break(self: Interpreter, statement: ast.Break) -> None:
+    if not self.loops:
+        raise GradError(self.refusal(statement))
     raise Break
 
 
 def _continue(self: Interpreter, statement: ast.Continue) -> None:
+    if not self.loops:
+        raise GradError(self.refusal(statement))
     raise Continue
 
 

@@ -227,12 +227,8 @@ def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: b
         roots = self.tainted.get(_last_word(base)) or _spelled(self, base)
         if name in roots:
             return True
-        if (
-            "*" in roots
-            and key is not None
-            and (own := _key_of(self, place)) is not None
-            and (own == key or (isinstance(own, str) and root_of(own) == str(key).lower()))
-        ):
+        own = _key_of(self, place) if "*" in roots and key is not None else None
+        if own is not None and (own == key or (isinstance(own, str) and root_of(own) == str(key).lower())):
             return True
     return False
 

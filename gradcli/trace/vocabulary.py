@@ -133,6 +133,8 @@ LEFT_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.Raise: ("`raise`", "leave it out: this line would stop the program"),
     ast.Delete: ("`del`", "leave it out"),
     ast.Return: ("`return` outside a function", "leave it out, or give the value a name"),
+    ast.Break: ("`break` outside a loop", "leave it out"),
+    ast.Continue: ("`continue` outside a loop", "leave it out"),
     ast.Await: ("`await`", "leave it out"),
     ast.Yield: ("`yield`", "return a list"),
     ast.YieldFrom: ("`yield`", "return a list"),
