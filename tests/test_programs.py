@@ -184,6 +184,10 @@ def test_nodes_are_named_as_a_person_would(name: str) -> None:
 
 NOTES = {
     "a branch": ("s = 0.3\nif s > 0:\n    L = s * x\nelse:\n    L = x", "line 7: this branch, because s = 0.3 > 0"),
+    "a branch on a whole number": (
+        "k = 3\nif k > 2:\n    L = k * x\nelse:\n    L = x",
+        "line 7: this branch, because k = 3 > 2",
+    ),
     "no branch": (
         "s = -0.3\nif s > 0:\n    L = s * x\nelse:\n    L = x",
         "line 7: not this branch, because s = -0.3 is not > 0",

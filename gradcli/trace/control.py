@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.evaluate import evaluate_nodes
-from gradcli.graph import Node
+from gradcli.graph import INPUT, Node
 from gradcli.language import Program
 from gradcli.ops.create import Limits
 from gradcli.problems import GradError, meaning
@@ -98,11 +98,19 @@ class Control(Naming):
         """Decides a condition, and says so where it turned on a value that may vary."""
         self.because = []
         holds = self.decide(place)
+        if not self.because and self._asks_an_input(place):
+            self.because = [self._reason(place, holds)]
         if self.because:
             which = "this branch" if holds else "not this branch"
             self.note(f"{which}, because {' and '.join(dict.fromkeys(self.because))}")
         self.because = []
         return holds
+
+    def _asks_an_input(self, place: ast.expr) -> bool:
+        """Whether a condition that was decided with plain numbers has an input in it, which may be varied."""
+        names = {part.id for part in ast.walk(place) if isinstance(part, ast.Name)}
+        values = [self.look_up(name) for name in names]
+        return any(type(v) is Node and v.op is INPUT and v.number in self.raw for v in values)
 
     def truth(self, value: Any, place: ast.AST) -> bool:
         """Whether a value counts as true at these inputs."""
