@@ -14,6 +14,7 @@ from gradcli.problems import GradError, Label, Problem, meaning
 from gradcli.trace.control import Control, Return
 from gradcli.trace.expressions import Silent
 from gradcli.trace.values import (
+    Apply,
     Bound,
     Class,
     Function,
@@ -231,6 +232,8 @@ class Functions(Control):
             return Bound(found, cls if found.kind == "classmethod" else base) if bound else found
         if found is not None:
             return found
+        if name == "apply" and isinstance(base, Class) and base.find("forward") is not None:
+            return Apply(base)
         if name in ("__class__", "__name__"):
             return cls if name == "__class__" else cls.name
         known = [*(base.attributes if isinstance(base, Instance) else ()), *cls.members]

@@ -17,7 +17,7 @@ from gradcli.trace import transforms
 from gradcli.trace.draws import DRAWS, OF_TORCH, draw
 from gradcli.trace.training import sweep_from
 from gradcli.trace.values import Class, Instance, Items, Known, Module, Super, Swept, Table
-from gradcli.trace.vocabulary import OPTIMISERS, TREES
+from gradcli.trace.vocabulary import ASIDE, OPTIMISERS, TREES
 
 if TYPE_CHECKING:
     from gradcli.trace.interpreter import Interpreter
@@ -38,6 +38,8 @@ def _layers_text() -> str:
 def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> Handler | None:
     """What a library's name does when it is called; None if it is no such name, or one of another kind."""
     path = self.full_path(base.path) if base is not None else ""
+    if path.partition(".")[0] in ASIDE:
+        return lambda reader, node, values, words: Swept()
     if name == "super" and base is None:
         return _super
     alone = base is None and name in ("default_rng", "PRNGKey")
@@ -77,6 +79,12 @@ def _made(self: Interpreter, name: str, node: ast.Call, values: list[Any], words
             raise GradError(meaning.not_in_language(self.span(node), what, way_out))
         words = {word: value for word, value in words.items() if word not in ("bidirectional", "dropout", "proj_size")}
     words = {word: value for word, value in words.items() if word not in ("device", "dtype")}
+    # sizes are plain numbers, also where they have a name
+    values = [self.plain(v) if type(v) is Node and v.number in self.raw and not v.shape else v for v in values]
+    words = {
+        word: (self.plain(v) if type(v) is Node and v.number in self.raw and not v.shape else v, place)
+        for word, (v, place) in words.items()
+    }
     return self.make(layer(self, name), values, words, node)
 
 

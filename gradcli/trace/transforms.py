@@ -26,7 +26,7 @@ class Transformed:
     settings: dict[str, Any] = field(default_factory=dict)
 
 
-PASSED_THROUGH = frozenset({"jit", "checkpoint", "remat", "compile", "njit", "named_call"})
+PASSED_THROUGH = frozenset({"jit", "checkpoint", "remat", "tqdm", "compile", "njit", "named_call"})
 """Functions of functions that change no value."""
 
 REFUSED = {

@@ -90,6 +90,9 @@ PATHS = {
 }
 """What the usual short names of libraries stand for."""
 
+ASIDE = frozenset({"matplotlib", "seaborn", "time", "logging", "warnings", "IPython"})
+"""Libraries whose calls have no meaning for a derivation, whatever they are."""
+
 BOOKKEEPING = frozenset({"grad", "requires_grad", "label", "_prev", "name"})
 """Attributes of a tensor whose setting changes no value."""
 
