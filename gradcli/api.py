@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,7 +66,7 @@ def derive(
         raise TypeError('upstream must be a mapping such as {"c": [[1, 0], [0, 1]]}')
     if dtype not in FLOATS or " " in dtype:
         raise GradError(command.bad_option("--dtype", "float64, float32 or float16", dtype))
-    wrt = [name.strip() for name in wrt.split(",")] if isinstance(wrt, str) else list(wrt)
+    wrt = _names(wrt) if isinstance(wrt, str) else list(wrt)
     with paused_collector():
         traced = read_graph(text_or_path, dtype=dtype, max_elements=max_elements, max_steps=max_steps)
         cut = _truncated(traced, truncate) if truncate else None
@@ -192,7 +193,13 @@ def _scalar_beside(traced: Traced, last: Node) -> Node:
     return results[0]
 
 
+def _names(text: str) -> list[str]:
+    """The names of a list such as `x, a[0, 1]`: a comma between brackets belongs to a name."""
+    return [name for part in re.split(r",(?![^\[]*\])", text) if (name := part.strip())]
+
+
 def _named(traced: Traced, option: str, name: str) -> Node:
+    name = name.replace("['", '["').replace("']", '"]')
     for node in traced.graph.nodes:
         if node.name == name and node.op is not CONSTANT:
             return node

@@ -257,6 +257,15 @@ def test_a_pass_ends_where_a_parameter_changes(line: str) -> None:
     assert report.output == "L"
 
 
+@pytest.mark.parametrize(("library", "slope"), [("numpy", 2 * 2 * 2), ("jax.numpy", 2)])
+def test_in_place_is_seen_by_the_caller_where_arrays_change(library: str, slope: float) -> None:
+    """`a += b` inside a function changes NumPy's array itself; JAX's arrays never change."""
+    text = f"import {library} as xp\ndef f(a):\n    a *= 2.0\n    return a\n"
+    text += "u = w * 1\nr = f(u)\nL = xp.sum(u * u) / 2 + 0 * x"
+    gradient = gradcli.derive(A + text).gradient("w")
+    np.testing.assert_allclose(gradient, slope * np.array([1.0, -2.0, 0.5]) / 2)
+
+
 def test_a_sum_in_a_loop_is_no_update() -> None:
     text = "dt = 0.1\nq = 1.0\nfor t in range(3):\n    u = -q * y\n    q += u * dt\nL = q * q"
     report = gradcli.derive(A + text)
@@ -333,3 +342,10 @@ def test_truncation_and_clipping() -> None:
     assert [s.jacobian for s in sequence.states] == [0.5, 0.5, 0.5, None]
     assert [s.product for s in sequence.states] == [0.125, 0.25, 0.5, 1.0]
     assert [s.norm for s in sequence.states] == [0.125, 0.25, 0.5, 1.0]
+
+
+def test_entries_are_named_in_options() -> None:
+    text = "for i in range(2):\n    a[i, 0] = W[i, 0] * x\np = {'k': a[0, 0] + a[1, 0]}\nL = p['k'] * y"
+    report = gradcli.derive(A + text, wrt="x, a[0, 0], p['k']")
+    assert list(report.gradients) == ["x", "a[0, 0]", 'p["k"]']
+    assert report.gradient("a[0, 0]") == 3

@@ -63,7 +63,7 @@ class Request:
             return derive(
                 _source(file),
                 of=self.of.strip() or None,
-                wrt=[name.strip() for name in self.wrt.split(",") if name.strip()],
+                wrt=self.wrt,
                 upstream=self.seeds,
                 dtype=self.dtype.value,
                 max_elements=self.max_elements,

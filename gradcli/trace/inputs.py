@@ -265,7 +265,7 @@ def _to(reader: Expressions, call: Call) -> Any:
     given = [*zip(call.values[1:], call.places[1:], strict=True), *call.keywords.values()]
     for value, place in given:
         word = value.path.split(".")[-1] if isinstance(value, Module) else value
-        if word in DTYPES:
+        if isinstance(word, str) and word in DTYPES:
             node = reader.operand(_node(reader, call), call.places[0])
             return reader.apply(cast, (node,), {"dtype": _dtype(reader, word, place)}, call.place, call.places[:1])
     return call.values[0]

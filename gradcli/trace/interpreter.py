@@ -59,6 +59,8 @@ class Interpreter(Rules):
         self.without_gradient = False
         self.paths: dict[str, str] = dict(PATHS)
         """What the names of libraries stand for: `np` is `numpy`."""
+        self.imported: set[str] = set()
+        """The libraries that the program imports."""
         self.layers: Scope = {}
         self.generators: list[Generator] = []
         self._shared: dict[str, Generator] = {}

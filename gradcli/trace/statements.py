@@ -177,7 +177,7 @@ def rebind(self: Interpreter, target: ast.expr, node: Node, before: Node, place:
     own = target.id if isinstance(target, ast.Name) else ""
     others = [
         (scope, name)
-        for scope in (self.names, *self.callers)
+        for scope in ((self.names, *self.callers) if "jax" not in self.imported else ())  # its arrays never change
         for name, value in scope.items()
         if type(value) is Node and self.aliases.get(value.number, value.number) == root
     ]
@@ -312,6 +312,7 @@ def _import(self: Interpreter, statement: ast.Import | ast.ImportFrom) -> None:
                     "leave it out; NumPy's and PyTorch's names are known here",
                 )
             )
+        self.imported.add(path.split(".")[0])
         name = alias.asname or alias.name
         if isinstance(statement, ast.Import):
             self.modules.add(name.split(".")[0])
