@@ -41,11 +41,16 @@ class _Point:
 
 
 def check_custom_rules(report: Report) -> list[ResultCheck]:
-    """The checks of every result of every rule that the file states, in the order of the calls."""
-    checks: list[ResultCheck] = []
+    """The checks of every result of every rule that the file states, in the order of the calls.
+
+    A result about which a later call would say the same again is told once.
+    """
+    checks: dict[tuple[str, int, str, bool, str], ResultCheck] = {}
     for rule in report.traced.custom_rules:
-        checks += _check(rule)
-    return checks
+        for check in _check(rule):
+            kind = check.slip.partition(":")[0]
+            checks.setdefault((check.rule, check.position, check.operand, check.right, kind), check)
+    return list(checks.values())
 
 
 def _check(rule: CustomRule) -> Iterator[ResultCheck]:
