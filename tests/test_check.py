@@ -61,8 +61,8 @@ def test_spoiled_gradients_never_agree(name: str) -> None:
 
 
 def _spoiled(right: Any) -> Iterator[Any]:
-    for factor in (1.0001, -1.0, 2.0, 0.0):
-        for at in np.ndindex(*right.shape):
+    for k, factor in enumerate((1.0001, -1.0, 2.0, 0.0)):
+        for at in list(np.ndindex(*right.shape))[k if right.size > 8 else 0 :: 5 if right.size > 8 else 1]:
             if right[at] != 0 and np.abs(right[at]) > 1e-6 * np.abs(right).max():
                 wrong = right.copy()
                 wrong[at] *= factor

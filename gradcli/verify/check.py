@@ -24,7 +24,7 @@ from gradcli.verify.custom import check_custom_rules
 from gradcli.verify.differences import Differences, central_differences
 from gradcli.verify.directions import random_directions
 from gradcli.verify.exact import Exact, ancestors, cost
-from gradcli.verify.hull import nearest_mean
+from gradcli.verify.hull import HullSearch
 from gradcli.verify.precise import Arithmetic
 from gradcli.verify.probe import EXPONENTS, Kind, Probe, Side, probe
 from gradcli.verify.reasons import Diagnosis
@@ -212,6 +212,7 @@ class _Checker:
                 continue
             p.rule = m.of(0) if rule is None else m.of(rule[p.index] if p.index else rule)
         self._judge_groups([p for p in places if p.verdict is None])
+        self._reconsider(places)
         self.rules = wrong_rules(exact) if self._rules_wanted(places) else ()
         self._judge_kinks([p for p in places if p.verdict is Verdict.KINK])
         self._judge_floats([p for p in places if p.verdict is Verdict.AGREE])
@@ -278,22 +279,13 @@ class _Checker:
         target = np.array([p.value for p in movers])
         if not np.all(np.isfinite(target)) or not movers:
             return
-        points: list[Any] = []
-        spread = self.random.uniform(0.5, 1.5, len(movers))
-        directions = [spread, -spread]
-        residual = target
+        search = HullSearch(target, self.random)
         while time.monotonic() < until:
-            direction = directions.pop() if directions else residual / np.abs(residual).max() + 1e-3 * spread
-            spread = self.random.uniform(0.5, 1.5, len(movers)) * self.random.choice([-1.0, 1.0], len(movers))
-            near = self._swept_near(movers, direction)
-            if near is None:
-                continue
-            points.append(near)
-            residual = target - nearest_mean(np.array(points), target)
-            size = max(1e-300, float(np.abs(points).max()), float(np.abs(target).max()))
-            if np.abs(residual).max() <= 1e-8 * size and not directions:
-                self._settle_crowd(crowd, np.array(points)[:, : len(crowd)])
+            search.visit(lambda direction: self._swept_near(movers, direction))
+            if search.rounds > 1 and search.found(self._room(movers)):
+                self._settle_crowd(crowd, np.array(search.points)[:, : len(crowd)])
                 return
+        residual = search.residual
         for k in np.argsort(-np.abs(residual[: len(crowd)]))[:10]:  # the most suspicious ones have a look of their own
             if residual[k] != 0 and time.monotonic() < self.until:
                 crowd[k].reason = ""
@@ -507,6 +499,13 @@ class _Checker:
         finite = [abs(v) for v in (*away, exact.result) if m.context.isfinite(v)]
         return max(finite, default=m.of(0)) / scale
 
+    def _absorbed(self, p: _Place) -> Any:
+        """So small a slope adds nothing, at any number of digits tried, to the values that it goes through."""
+        exact = self._exact(DIGITS[0])
+        m = exact.arithmetic
+        sizes = [m.of(np.max(np.abs(exact.base[n]), initial=0)) for n in exact.downstream([p.node.number])]
+        return m.power(10, -500) * max((s for s in sizes if m.context.isfinite(s)), default=m.of(0)) / self._scale(p)
+
     def _conclude(self, p: _Place) -> None:
         found = p.probe
         assert found is not None
@@ -517,6 +516,7 @@ class _Checker:
             if m.context.isfinite(p.rule) and (
                 off <= RULE * abs(found.slope) + 4 * found.error
                 or (max(abs(p.rule), abs(found.slope)) <= NOTHING * self._steepness(p) and not self._steady(p))
+                or off <= self._absorbed(p)
             ):
                 p.verdict = Verdict.AGREE
             elif not m.context.isfinite(p.rule):
@@ -563,7 +563,7 @@ class _Checker:
             assert p.probe is not None
             slopes = [m.floats(s.slope) for s in (p.probe.left, p.probe.right) if s.kind is Kind.SLOPE]
             room = self._loose(p.node) * max(map(abs, slopes)) + 1e-300
-            p.allowed = min(slopes) - room <= p.value <= max(slopes) + room
+            p.allowed = bool(p.reason) or min(slopes) - room <= self._meant(p) <= max(slopes) + room
             p.found = Diagnosis.of_kink(self._exact(DIGITS[0]), p.node)
         both = [p for p in places if p.probe is not None and p.probe.defined]
         if 1 < len(both) <= KINKS and all(p.allowed for p in both) and not self._within_hull(both):
@@ -573,22 +573,43 @@ class _Checker:
 
     def _within_hull(self, places: list[_Place]) -> bool:
         """Whether the values together are a mean of the gradients at points nearby."""
-        target = np.array([p.value for p in places])
-        size = max(1e-300, float(np.abs(target).max()))
-        points: list[Any] = []
-        direction = self.random.normal(size=len(places))
+        search = HullSearch(np.array([self._meant(p) for p in places]), self.random)
         for _ in range(ROUNDS + 2 * len(places)):
-            near = self._gradient_near(places, direction)
-            if near is not None:
-                points.append(near)
-                size = max(size, float(np.abs(near).max()))
-                left = target - nearest_mean(np.array(points), target)
-                if np.abs(left).max() <= 1e-8 * size:
-                    return True
-                direction = left / np.abs(left).max() + 1e-3 * self.random.normal(size=len(places))
-            else:
-                direction = self.random.normal(size=len(places))
+            search.visit(lambda direction: self._gradient_near(places, direction))
+            if search.found(self._room(places)):
+                return True
         return False
+
+    def _room(self, places: list[_Place]) -> float:
+        """By how much, relative to the largest, values may be off a mean of gradients."""
+        return max([1e-8, *(self._loose(p.node) for p in {p.node.number: p for p in places}.values())])
+
+    def _meant(self, p: _Place) -> float:
+        """The value judged; the sweep's own without the rounding errors of its floats."""
+        m = self._exact(DIGITS[0]).arithmetic
+        return float(m.floats(p.rule)) if self._own(p) and m.context.isfinite(p.rule) else p.value
+
+    def _reconsider(self, places: list[_Place]) -> None:
+        """Acquits values that are no slope along their own entry, but a mean of the gradients at points nearby.
+
+        Where three numbers tie, moving one of them does not move the median: each slope is 0 and yet there is no
+        derivative, for moving all of them does.
+        """
+        wrong = [p for p in places if p.verdict is Verdict.DISAGREE and p.probe is not None and p.probe.smooth]
+        wrong = [p for p in wrong if self._finite([p]) and self._hits(p)]
+        movers = [p for p in places if self._finite([p]) and np.isfinite(p.value)]
+        if not wrong:
+            return
+        search = HullSearch(np.array([self._meant(p) for p in movers]), self.random)
+        until = min(self.until, time.monotonic() + CROWD_SECONDS)
+        for _ in range(ROUNDS + 2 * min(len(movers), KINKS)):
+            if time.monotonic() > until:
+                return
+            search.visit(lambda direction: self._swept_near(movers, direction))
+            if search.found(self._room(movers)):
+                for p in wrong:
+                    p.verdict, p.reason = Verdict.KINK, "no slope along this entry, but one between those around it"
+                return
 
     def _gradient_near(self, places: list[_Place], direction: Any) -> Any:
         """The slopes along each place at a point a little way along a direction; None if it is a kink too."""

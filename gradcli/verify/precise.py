@@ -23,6 +23,9 @@ LARGEST_EXPONENT = 2**64
 LARGEST_ANGLE = 2**1100
 """The sine of more than this is NaN: the angle's place on the circle would take as many digits to find."""
 
+LARGEST_WHOLE = 10**35
+"""The floor of more than this, too, at many digits: steps that are small beside the number would leap over whole ones."""
+
 
 class PrecisionLost(TypeError):
     """A computation asked for a float on its way: what comes out would not be what is meant."""
@@ -245,8 +248,10 @@ class Arithmetic:
 
     def rounded(self, function: str, x: Any) -> Any:
         """A function that jumps between whole numbers; beyond all digits every number is whole."""
-        if x != x or self.context.isinf(x) or abs(x) > self.number(10) ** self.digits:
+        if x != x or self.context.isinf(x):
             return x
+        if abs(x) > min(LARGEST_WHOLE, 10**self.digits):
+            return self.nan if self.digits > 35 else x
         return getattr(self.context, function)(x)
 
 
@@ -352,6 +357,8 @@ def _fmod(m: Arithmetic, a: Any, b: Any) -> Any:
     """What is left of a once b is taken from it as often as it goes, with the sign of a."""
     if b == 0 or m.context.isinf(a) or a != a or b != b:
         return m.nan
+    if m.digits > 35 and not m.context.isinf(b) and abs(a) > LARGEST_WHOLE * abs(b):
+        return m.nan
     left = m.context.fmod(abs(a), abs(b)) if not m.context.isinf(b) else abs(a)
     return -left if a < 0 else left
 
@@ -430,7 +437,7 @@ _ENTRYWISE: dict[str, Callable[..., Any]] = {
     "remainder": _floor_mod,
     "floor_divide": lambda m, a, b: m.rounded("floor", (a - _floor_mod(m, a, b)) / b + m.divide(1, 2)),
     "ldexp": lambda m, x, n: x * m.power(2, n),
-    "frexp": lambda m, x: m.context.frexp(x),
+    "frexp": lambda m, x: m.context.frexp(x) if m.context.isfinite(x) else (x, 0),
 }
 """By the name of a function of NumPy, what it does to numbers."""
 

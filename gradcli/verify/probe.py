@@ -96,7 +96,7 @@ def _side(
     for step in steps[:2]:
         value = function(sign * step)
         if not m.context.isfinite(value):
-            return Side(Kind.DOMAIN)
+            return Side(Kind.JUMP if m.context.isinf(value) else Kind.DOMAIN)
         quotients.append(sign * (value - at_zero) / step)
     first, second = quotients
     error = noise / steps[1]
@@ -105,7 +105,7 @@ def _side(
     for step in steps[2:]:
         value = function(sign * step)
         if not m.context.isfinite(value):
-            return Side(Kind.DOMAIN)
+            return Side(Kind.JUMP if m.context.isinf(value) else Kind.DOMAIN)
         quotients.append(sign * (value - at_zero) / step)
     return _limit(quotients, [noise / step for step in steps], m)
 

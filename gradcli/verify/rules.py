@@ -76,11 +76,38 @@ def _fault(exact: Exact, node: Node, slot: int, rng: np.random.Generator) -> str
         return ""
     told = m.of(np.sum(sent * along))
     heard = m.of(np.sum(np.abs(sent * along)))
-    if abs(told - right) <= RULE * max(size, heard) + m.power(10, -30) * m.of(np.sum(np.abs(upstream * here))):
-        return ""
+    felt = m.of(np.sum(np.abs(upstream * here)))
+    taken = sum((m.of(np.sum(np.abs(o))) for o in operands if np.all(np.isfinite(o))), m.of(0))
+    if abs(told - right) <= RULE * max(size, heard) + m.power(10, -30) * felt + m.power(10, -80) * taken:
+        return ""  # what is smaller than that is absorbed by the operands
+    if abs(told - right) <= 10 * abs(right - left):
+        return ""  # the corner of one entry, beside larger ones
     if size == 0 and heard == 0:
         return ""
+    if not _linear(exact, node, slot, upstream, along, right, rng):
+        return ""
     return f"along a random direction the rule says {_short(m, told)}, the operation itself {_short(m, right)}"
+
+
+def _linear(
+    exact: Exact, node: Node, slot: int, upstream: Any, along: Any, slope: Any, rng: np.random.Generator
+) -> bool:
+    """Whether slopes add up: at a tie of three, the median has one slope in each direction, but no derivative."""
+    m = exact.arithmetic
+    operands = [exact.base[o.number] for o in node.operands]
+    here = exact.base[node.number]
+    other = m.seen(m.array(rng.uniform(-1.5, 1.5, np.shape(along))[()]) * sizes(m, operands[slot]))
+    step = m.power(10, -40)
+    slopes = [slope]
+    with np.errstate(all="ignore"):
+        for direction in (other, m.seen(along + other)):
+            moved = [*operands[:slot], m.seen(operands[slot] + step * direction), *operands[slot + 1 :]]
+            try:
+                slopes.append(m.of(np.sum(upstream * (node.op.forward(*moved, **node.settings) - here))) / step)
+            except (ArithmeticError, ValueError):
+                return False
+    first, second, both = slopes
+    return bool(abs(first + second - both) <= APART * max(abs(first), abs(second), abs(both)))
 
 
 def sizes(m: Any, value: Any) -> Any:
