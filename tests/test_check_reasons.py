@@ -102,8 +102,8 @@ def test_a_wrong_second_derivative_disagrees(monkeypatch: pytest.MonkeyPatch) ->
 
     report = gradcli.derive("x = [0.5, 1.0]\nL = exp(x[0]) * sin(x[1])")
     assert check_hessian(report).verdict is Verdict.AGREE
-    right = second_order._rows
-    monkeypatch.setattr(second_order, "_rows", lambda *arguments: 1.001 * right(*arguments))
+    right = second_order._rows  # in floats and at many digits alike
+    monkeypatch.setattr(second_order, "_rows", lambda *given: 1.001 * right(*given))
     assert check_hessian(report).wrong
 
 

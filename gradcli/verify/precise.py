@@ -24,7 +24,7 @@ LARGEST_ANGLE = 2**1100
 """The sine of more than this is NaN: the angle's place on the circle would take as many digits to find."""
 
 LARGEST_WHOLE = 10**35
-"""The floor of more than this, too, at many digits: steps that are small beside the number would leap over whole ones."""
+"""The floor of more than this, at many digits, is NaN too: steps small beside the number leap over whole ones."""
 
 
 class PrecisionLost(TypeError):
@@ -247,7 +247,7 @@ class Arithmetic:
         return getattr(self.context, function)(x) if low <= x <= high else self.nan
 
     def rounded(self, function: str, x: Any) -> Any:
-        """A function that jumps between whole numbers; beyond all digits every number is whole."""
+        """A function that jumps between whole numbers; in the few digits of floats, every large number is whole."""
         if x != x or self.context.isinf(x):
             return x
         if abs(x) > min(LARGEST_WHOLE, 10**self.digits):
