@@ -274,3 +274,106 @@ def test_pairs_of_functions(results: str, right: int) -> None:
     found = checks(PAIR.replace("RESULTS", results))
     assert len(found) == 3
     assert sum(c.right for c in found) == right
+
+
+AFFINE_PAIR = """
+import numpy as np
+def affine_forward(x, w, b):
+    out = x.dot(w) + b
+    cache = (x, w, b)
+    return out, cache
+def affine_backward(dout, cache):
+    x, w, b = cache
+    dx = dout.dot(w.T)
+    dw = x.T.dot(dout)
+    db = dout
+    return dx, dw, db
+x = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 0.2]])
+w = np.array([[0.5, -0.3], [0.8, 0.1]])
+b = np.array([0.1, -0.2])
+out, cache = affine_forward(x, w, b)
+loss = np.sum(out ** 2)
+dout = 2 * out
+dx, dw, db = affine_backward(dout, cache)
+"""
+
+SHOP = """
+class MultiplyLayer:
+    def __init__(self):
+        self.x = None
+        self.y = None
+    def forward(self, x, y):
+        self.x = x
+        self.y = y
+        return x * y
+    def backward(self, dout):
+        dx = dout * self.x
+        dy = dout * self.y
+        return dx, dy
+class AddLayer:
+    def forward(self, x, y):
+        return x + y
+    def backward(self, dout):
+        return dout * 1, dout * 1
+apple = 100
+n = 2
+tax = 1.1
+orange = 150
+m = 3
+l1 = MultiplyLayer()
+l2 = MultiplyLayer()
+add = AddLayer()
+l3 = MultiplyLayer()
+ap = l1.forward(apple, n)
+op = l2.forward(orange, m)
+al = add.forward(ap, op)
+price = l3.forward(al, tax)
+dprice = 1
+dal, dtax = l3.backward(dprice)
+dap, dop = add.backward(dal)
+dorange, dm = l2.backward(dop)
+dapple, dn = l1.backward(dap)
+print(price)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "told"),
+    [
+        (TORCH.replace("RESULTS", "grad_x, grad_w, grad_b"), "loss", ["MyLinear.backward: right (3 results)"]),
+        (
+            TORCH.replace("RESULTS", "grad_w, grad_x, grad_b"),
+            "loss",
+            [
+                "MyLinear.backward, result 1 (for x): wrong. expected g @ w, shape (2, 3); found g.T @ x, shape (2, 3)",
+                "slip: wrong order of the results: this is the gradient for w",
+            ],
+        ),
+        (
+            AFFINE_PAIR,
+            "loss",
+            ["affine_backward, result 3 (for b): wrong. expected sum(g, axis=0)", "slip: missing sum"],
+        ),
+        (AFFINE_PAIR.replace("db = dout", "db = dout.sum(axis=0)"), "loss", ["affine_backward: right (3 results)"]),
+        (
+            SHOP,
+            "price",
+            ["MultiplyLayer.backward, result 1 (for x): wrong. expected g * y", "AddLayer.backward: right (2 results)"],
+        ),
+        (
+            SHOP.replace("dout * self.x", "dout * self.swap")
+            .replace("dout * self.y", "dout * self.x")
+            .replace("self.swap", "self.y"),
+            "price",
+            ["MultiplyLayer.backward: right (2 results)"],
+        ),
+    ],
+)
+def test_pasted_rules_are_judged_by_the_command(text: str, output: str, told: list[str], tmp_path: Path) -> None:
+    file = tmp_path / "pasted.py"
+    file.write_text(text, encoding="utf-8")
+    outcome = run("check", str(file))
+    assert outcome.code == int("wrong" in told[0])
+    assert f"d{output}/d" in outcome.out
+    for line in told:
+        assert line in outcome.out

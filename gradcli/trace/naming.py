@@ -55,6 +55,8 @@ class Naming(Expressions):
         """Under what name a node was first known that has one which may not last, by number."""
         self.bindings = 0
         """How many nodes have been given names."""
+        self.by_hand = False
+        """Whether the program has begun to compute gradients by hand: what it defines from there on is no output."""
 
     def bind(self, name: str, value: Any, place: ast.AST) -> None:
         """Gives a name to a value."""
@@ -143,7 +145,7 @@ class Naming(Expressions):
         flows = node.differentiable
         self.name_node(node, owner, member)
         node.differentiable = node.dtype in FLOATS
-        if self.owner is None and node.operands and node.number not in self.looked_at:
+        if self.owner is None and not self.by_hand and node.operands and node.number not in self.looked_at:
             if flows:
                 self.result.last, self.result.without_gradient = node, None
             else:

@@ -8,7 +8,7 @@ graph of their own, where the rule's results can be compared with the derivative
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from gradcli.trace.expressions import Silent
 from gradcli.trace.functions import Functions, Words
 from gradcli.trace.traced import CustomRule, RuleResult
 from gradcli.trace.training import root_of
-from gradcli.trace.values import Class, Function, Instance, Items, Pick, Table
+from gradcli.trace.values import Class, Function, Instance, Items, Owner, Pick, Table
 
 CALLS_CHECKED = 3
 """So many calls of a function are kept for its check."""
@@ -55,6 +55,24 @@ class Rules(Functions):
         if not guessed or _takes_a_gradient(rule, len(names)):
             self._record(rule, names, [given[n] for n in names], both, place, None, guessed=guessed)
         return self.call_function(function, values, words, place)
+
+    def call_function(
+        self,
+        function: Function,
+        values: list[Any],
+        words: Words,
+        place: ast.AST,
+        owner: Owner | None = None,
+        places: Sequence[ast.AST] = (),
+    ) -> Any:
+        """The value of a call; that of a rule, by the program itself, begins its gradients by hand."""
+        known = id(function.tree) in self.checked and not self.recording and not self.by_hand
+        if known and function.rule is None and self.result.last is not None:
+            self.by_hand = True
+            self.result.notes.append(
+                f"line {self.line}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
+            )
+        return super().call_function(function, values, words, place, owner, places)
 
     def _partner(self, function: Function) -> Function | None:
         """The backward part of a pair: `affine_backward` of `affine_forward`."""

@@ -45,11 +45,11 @@ def check_custom_rules(report: Report) -> list[ResultCheck]:
 
     A result about which a later call would say the same again is told once.
     """
-    checks: dict[tuple[str, int, str, bool, str], ResultCheck] = {}
+    checks: dict[tuple[str, int, str, Verdict, str], ResultCheck] = {}
     for rule in report.traced.custom_rules:
         for check in _check(rule):
             kind = check.slip.partition(":")[0]
-            checks.setdefault((check.rule, check.position, check.operand, check.right, kind), check)
+            checks.setdefault((check.rule, check.position, check.operand, check.verdict, kind), check)
     return list(checks.values())
 
 
