@@ -34,6 +34,7 @@ from gradcli.cli.streams import console
 if TYPE_CHECKING:
     from gradcli.homework import Told
     from gradcli.report import Report
+    from gradcli.verify.against import Against
     from gradcli.verify.curvature import HessianCheck
     from gradcli.verify.verdict import Check
 
@@ -67,6 +68,10 @@ def check(
     hessian: Annotated[
         bool, typer.Option("--hessian", help="Check second derivatives, too: those of a scalar output by its inputs.")
     ] = False,
+    against: Annotated[
+        str,
+        typer.Option(help="Compare with another library's gradients, too: torch or jax.", show_default=False),
+    ] = "",
     digits: Digits = DIGITS,
     full: Full = False,
     format: OutputFormat = Format.TABLE,
@@ -115,6 +120,12 @@ def check(
         failures += found.wrong or (strict and found.doubtful)
         return found
 
+    def compared(report: Report) -> Against:
+        nonlocal failures
+        found = comparisons.pop(id(report))
+        failures += found.wrong
+        return found
+
     def table(derived: Report) -> None:
         report = without_note(derived)
         told = marked(report)
@@ -128,6 +139,10 @@ def check(
             from gradcli.render.hessian import print_hessian
 
             print_hessian(console(), report, curved(derived), digits=digits, full=full)
+        if against:
+            from gradcli.render.against import print_against
+
+            print_against(console(), report, compared(derived), digits=digits)
         if told is not None:
             print_marks(told, FOR_HOMEWORK if digits == DIGITS else digits)
 
@@ -153,33 +168,47 @@ def check(
         return {**shown, **second, **claims_json(told), "problems": []}
 
     curvatures: dict[int, HessianCheck] = {}
+    comparisons: dict[int, Against] = {}
     asked = (of, wrt, upstream or [], dtype, max_elements, max_steps)
-    request = _Curved(*asked, found=curvatures) if hessian else Request(*asked)
+    request = _More(*asked, curved=hessian, library=against, found=curvatures, compared=comparisons)
     if go_through(files, request, "check", format, table=table, document=document) or faults:
         return ExitCode.WRONG_INPUT
     return ExitCode.DISAGREES if failures else ExitCode.DONE
 
 
 @dataclass(frozen=True)
-class _Curved(Request):
-    """A request for second derivatives as well: an output that has none is a fault of the command."""
+class _More(Request):
+    """A request for more than gradients: where there are no second derivatives, or no library, the command is wrong."""
 
+    curved: bool = False
+    library: str = ""
     found: dict[int, HessianCheck] = field(default_factory=dict)
     """By the id of a report, its Hessian, until it is shown."""
+    compared: dict[int, Against] = field(default_factory=dict)
+    """By the id of a report, what another library says, until it is shown."""
 
     def derived(self, file: str) -> Outcome:
         """The derivation of a file, or its faults."""
         outcome = super().derived(file)
         if isinstance(outcome, tuple):
             return outcome
-        from gradcli.problems import command
-        from gradcli.verify.curvature import check_hessian
+        from gradcli.problems import GradError, command
 
-        found = check_hessian(outcome)
-        if found.reason:
-            way_out = "leave out `--hessian`, or choose an output with `--of` and inputs with `--wrt`"
-            return (command.no_hessian(found.reason, way_out),)
-        self.found[id(outcome)] = found
+        if self.curved:
+            from gradcli.verify.curvature import check_hessian
+
+            found = check_hessian(outcome)
+            if found.reason:
+                way_out = "leave out `--hessian`, or choose an output with `--of` and inputs with `--wrt`"
+                return (command.no_hessian(found.reason, way_out),)
+            self.found[id(outcome)] = found
+        if self.library:
+            from gradcli.verify.against import against
+
+            try:
+                self.compared[id(outcome)] = against(outcome, self.library)
+            except GradError as error:
+                return error.problems
         return outcome
 
 

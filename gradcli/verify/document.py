@@ -9,6 +9,7 @@ from typing import Any
 
 from gradcli.report import Report
 from gradcli.report.document import json_number
+from gradcli.verify.against import Against
 from gradcli.verify.curvature import VERDICTS, HessianCheck
 from gradcli.verify.verdict import Check, Entry, GradientCheck, ResultCheck, RuleCheck
 
@@ -39,6 +40,20 @@ def check_json(check: Check) -> dict[str, Any]:
         "rules": [_rule_json(rule) for rule in check.rules],
         "custom_rules": [_result_json(result) for result in check.custom_rules],
         "notes": list(check.notes),
+    }
+
+
+def against_json(found: Against) -> dict[str, Any]:
+    """The comparison with another library."""
+    return {
+        "library": found.library,
+        "version": found.version,
+        "wrong": found.wrong,
+        "gradients": {
+            g.name: {"value": json_number(g.theirs), "difference": json_number(g.difference), "agree": g.agree}
+            for g in found.gradients
+        },
+        "order": [{"node": n, "operation": o, "grad_fn": f} for n, o, f in found.order],
     }
 
 
