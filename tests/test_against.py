@@ -10,6 +10,7 @@ import pytest
 from test_faults import run
 
 import gradcli
+from gradcli.problems import GradError
 from gradcli.verify.against import PLACES, against
 
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
@@ -21,7 +22,11 @@ FILES = sorted(path for path in SAMPLES.glob("*.txt") if ".answers" not in path.
 def test_samples_agree_with_the_library(path: Path, library: str) -> None:
     pytest.importorskip(library)
     report = gradcli.derive(path)
-    found = against(report, library)
+    try:
+        found = against(report, library)
+    except GradError as error:  # JAX has neither losses nor convolutions of PyTorch's kind
+        assert library == "jax" and "no counterpart" in str(error)  # noqa: PT017, PT018
+        return
     assert not found.wrong
     assert {g.name for g in found.gradients} <= set(report.gradients)
     if library == "torch":
@@ -40,7 +45,7 @@ def test_the_document_holds_the_comparison() -> None:
 def test_a_wrong_gradient_is_told(library: str) -> None:
     pytest.importorskip(library)
     report = gradcli.derive("x = 2.0\ny = 3.0\nL = x * tanh(y)")
-    report.swept.gradients[report.by_name["x"].number] = 5.0
+    report.sweep.gradients[report.by_name["x"].number] = 5.0
     found = against(report, library)
     assert [g.name for g in found.gradients if not g.agree] == ["x"]
 
