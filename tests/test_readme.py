@@ -93,7 +93,11 @@ def test_session_prints_what_the_readme_shows(command: str, printed: str) -> Non
     done = run(command)
     assert done.stdout == printed
     assert done.returncode == (
-        2 if printed.startswith("error[") else 1 if re.search(r" disagree$|^first wrong line|: wrong\. expected", printed, re.M) else 0
+        2
+        if printed.startswith("error[")
+        else 1
+        if re.search(r" disagree$|^first wrong line|: wrong\. expected", printed, re.M)
+        else 0
     )
 
 
