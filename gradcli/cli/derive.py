@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LARGE_GRAPH = 20_000
 """Nodes.  A larger graph is checked only where that is asked for: its derivation would be over long before."""
-SECONDS = 10.0
+SECONDS = 6.0
 """What the check may take here; `gradcli check` takes the time it needs."""
 
 

@@ -104,7 +104,7 @@ class _Reader(Interpreter):
             return
         for left, right in claims:
             whole = self.text(statement) if len(claims) == 1 else f"{self.text(left)} = {self.text(right)}"
-            self._claim(whole, left, right)
+            self._claim(whole, left, right, equality=isinstance(statement, ast.Expr))
 
     # Where the pieces of a line stand --------------------------------------------------------------
 
@@ -165,7 +165,9 @@ class _Reader(Interpreter):
         operands = (mask, self.operand(change, right), whole)
         return self.apply(where, operands, None, statement, (statement, right, statement))
 
-    def _claim(self, text: str, left: ast.expr, right: ast.expr, update: ast.stmt | None = None) -> None:
+    def _claim(
+        self, text: str, left: ast.expr, right: ast.expr, update: ast.stmt | None = None, *, equality: bool = False
+    ) -> None:
         """Adds the line of `left = right`, or, for an `update`, of `left` after some of its entries were changed."""
         target = self.spelling.target(left)
         line = Line(
@@ -191,7 +193,10 @@ class _Reader(Interpreter):
             else:
                 value, fits = self._right(self.spelling.rewritten(right, self.names), line.target.whole)
             if self._plain_helper(line, left, value):
-                return
+                if not equality:
+                    return
+                del self.names[line.target.name]  # `n == 3` states something, of a name that nothing bears
+                raise GradError(self.unknown(left, line.target.name))
             line.fits = fits
             self._take(line, value, right)
         except GradError as error:

@@ -61,9 +61,11 @@ SINGLES, PATIENCE = 40, 3.0
 """So many entries are looked at one by one, for so many seconds; if more are in doubt, the rest is judged together."""
 CROWD_SECONDS = 4.0
 """And for so long."""
-SECONDS = 30.0
+SECONDS = 20.0
 COST = 2e-6
 """Seconds an operation on numbers of 130 digits takes, about."""
+ENTRY = 2e-4
+"""Seconds an entry of a gradient takes, about."""
 EVALUATIONS = 14
 """So many forward passes the judgement of a graph takes in which everything is right."""
 RULES_COST = 20_000
@@ -171,7 +173,8 @@ class _Checker:
             return ()
 
     def _judge_all(self, places: dict[str, list[_Place]], everywhere: list[_Place]) -> None:
-        if cost(ancestors(self.report.output_node)) * COST * EVALUATIONS > self.seconds:
+        needed = cost(ancestors(self.report.output_node)) * COST * EVALUATIONS + self.total * ENTRY
+        if needed > self.seconds / 2:
             self.notes.append(
                 f"too large for {DIGITS[0]} digits in {self.seconds:g} s: each gradient is judged whole along random "
                 f"directions, and up to {DIFFERENCES:,} of its entries by differences in float64"

@@ -44,7 +44,7 @@ class Exact:
         found = dict(self.base)
         for node in self.nodes:
             number = node.number
-            if moved is not None and number not in moved:
+            if moved is not None and (number not in moved or (number not in shifts and _cut(node))):
                 continue
             value = self._value(node, found)
             if number in shifts:
@@ -109,6 +109,13 @@ class Exact:
         return max(rounding, 10 * cancelled)
 
 
+def _cut(node: Node) -> bool:
+    """Whether the file cuts the gradient at this node (`with torch.no_grad():`), so that its value is data."""
+    if node.leaf or node.differentiable or node.dtype not in FLOATS:
+        return False
+    return any(o.differentiable and node.op.passes(slot) for slot, o in enumerate(node.operands))
+
+
 def ancestors(output: Node) -> list[Node]:
     """The node and everything it is computed from, operands before consumers."""
     found = {output.number: output}
@@ -126,6 +133,8 @@ def cost(nodes: Sequence[Node]) -> float:
     total = 0.0
     for node in nodes:
         sizes = [size_of(n) for n in (node, *node.operands)]
+        if node.op.matrix:  # an inverse, a determinant: cubic in the number of rows
+            total += 3.0 * size_of(node.operands[0]) * node.operands[0].shape[-1]
         product = node.op.scalar is None and not node.op.stretches and len(node.operands) > 1
         total += math.sqrt(math.prod(sizes[:3])) if product and not _entrywise(node) else max(sizes)
     return total

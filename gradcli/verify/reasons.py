@@ -133,7 +133,9 @@ def lost_digits(exact: Exact, node: Node) -> Diagnosis:
         if each.leaf or each.number not in moved or each.dtype not in FLOATS:
             continue
         right = np.asarray(m.floats(exact.base[each.number]), dtype=float)
-        if _off(np.asarray(report.values[each.number], dtype=float), right, kept):
+        value = np.asarray(report.values[each.number], dtype=float)
+        too_large = not np.isfinite(value).all() and bool(np.all(np.isfinite(exact.base[each.number])))
+        if too_large or _off(value, right, kept):
             first = _out_of_range(exact, each)
             what = _beyond(exact, first) or _loses(exact, each, dtype)
             return Diagnosis(first.name, what, stable_form(report, exact.nodes, first))
