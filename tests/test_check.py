@@ -17,6 +17,7 @@ from gradcli.graph.op import size_of
 from gradcli.problems import Source
 from gradcli.report import Report
 from gradcli.trace import Traced
+from gradcli.verify import check as module
 from gradcli.verify.check import check
 from gradcli.verify.verdict import Verdict
 
@@ -82,12 +83,16 @@ def report_of(d: Derived) -> Report:
 
 def small(name: str) -> Example:
     """An example of few entries, of more than one if there is such a one."""
-    for most in (16, 40):  # what is wrong in every entry is seen in a few
+    for most in (8, 16, 40):  # what is wrong in every entry is seen in a few
         examples = [e for e in accepted(DIFFERENTIABLE[name]) if sum(map(size_of, e.operands)) <= most]
         rich = [e for e in examples if all(size_of(o) > 1 for o in e.operands)]
         if rich:
             return rich[len(rich) // 2]
     return examples[len(examples) // 2] if examples else accepted(DIFFERENTIABLE[name])[0]
+
+
+def _refused(*_: Any) -> None:
+    raise ValueError
 
 
 def _slightly(rule: Any) -> Any:
@@ -102,7 +107,10 @@ def test_every_spoiled_rule_disagrees(name: str, monkeypatch: pytest.MonkeyPatch
     found = check(report_of(right))
     assert not found.wrong, found
     assert found.verdict in (Verdict.AGREE, Verdict.INACCURATE), found
-    for mutation in (*MUTATIONS, _slightly):
+    # what SymPy says and differences of floats add to a verdict is how it is told, never that it is wrong
+    monkeypatch.setattr(module, "read_symbolically", lambda *_, **__: {})
+    monkeypatch.setattr(module, "central_differences", _refused)
+    for mutation in (*MUTATIONS[1:], _slightly):  # the slightest factor stands for all
         for spoiled in spoiled_rules(op, mutation):
             with monkeypatch.context() as patch:
                 patch.setattr(op, "vjp", spoiled)

@@ -57,6 +57,8 @@ NOTHING = 1e-20
 KINKS = 24
 """So many kinks at once are judged together; more are judged one by one."""
 ROUNDS = 12
+ENOUGH = 6
+"""Once so many points around a place have one gradient, or none that can be believed, others will not differ."""
 SINGLES, PATIENCE = 40, 3.0
 """So many entries are looked at one by one, for so many seconds; if more are in doubt, the rest is judged together."""
 CROWD_SECONDS = 4.0
@@ -568,7 +570,7 @@ class _Checker:
         """Whether an operator downstream stands at its kink."""
         from gradcli.verify.reasons import hits
 
-        return bool(hits(self._exact(DIGITS[0]), p.node))
+        return next(hits(self._exact(DIGITS[0]), p.node), None) is not None
 
     # Kinks --------------------------------------------------------------------------------------------
 
@@ -626,6 +628,8 @@ class _Checker:
                 for p in wrong:
                     p.verdict, p.reason = Verdict.KINK, "no slope along this entry, but one between those around it"
                 return
+            if search.rounds >= ENOUGH and search.alike:
+                return  # it is no kink, or the rules are wrong nearby as well
 
     def _gradient_near(self, places: list[_Place], direction: Any) -> Any:
         """The slopes along each place at a point a little way along a direction; None if it is a kink too."""

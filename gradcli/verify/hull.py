@@ -43,6 +43,12 @@ class HullSearch:
         size = max(1e-300, float(np.abs(self.points).max()), float(np.abs(self.target).max()))
         return bool(np.abs(self.residual).max(initial=0) <= room * size)
 
+    @property
+    def alike(self) -> bool:
+        """Whether all gradients seen are one."""
+        points = np.array(self.points)
+        return not self.points or bool((np.ptp(points, axis=0) <= 1e-12 * np.abs(points).max()).all())
+
     def _next(self) -> Any:
         if self.rounds % 2 == 1:
             return -self._last

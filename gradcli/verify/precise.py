@@ -496,8 +496,8 @@ def _triangular(m: Arithmetic, a: Any, b: Any) -> tuple[Any, Any, Any]:
             return a, b, m.of(0)
         for i in range(k + 1, size):
             factor = m.divide(a[i, k], a[k, k])
-            a[i, k:] = a[i, k:] - factor * a[k, k:]
-            b[i] = b[i] - factor * b[k]
+            a[i, k:] = a[i, k:] - a[k, k:] * factor
+            b[i] = b[i] - b[k] * factor  # the number last: mpmath spells out a row on its right, and then gives up
     return a, b, determinant
 
 
@@ -508,8 +508,8 @@ def _solved(m: Arithmetic, a: Any, b: Any) -> Any:
         raise np.linalg.LinAlgError("singular")
     for k in reversed(range(len(a))):
         for i in range(k + 1, len(a)):
-            x[k] = x[k] - upper[k, i] * x[i]
-        x[k] = m.divide(m.one, upper[k, k]) * x[k]
+            x[k] = x[k] - x[i] * upper[k, i]
+        x[k] = x[k] * m.divide(m.one, upper[k, k])
     return x
 
 

@@ -15,6 +15,9 @@ from gradcli.verify.probe import Kind
 from gradcli.verify.rules import sizes
 from gradcli.verify.stable import stable_form
 
+PAIRS = 3
+"""So many pairs of changes are tried: by chance, one pair may add up at a corner."""
+
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
@@ -118,7 +121,35 @@ def _breaks(m: Any, node: Node, operands: list[Any], slot: int, step: Any) -> bo
     size = 1 + np.abs(right) + np.abs(left)
     apart = np.abs(right - left) > 1e-9 * size
     unsettled = (np.abs(right - right2) > 1e-9 * size) | (np.abs(left - left2) > 1e-9 * size)
-    return bool(np.any(apart) or np.any(unsettled))
+    return bool(np.any(apart) or np.any(unsettled)) or not _adds_up(m, node, operands, slot)
+
+
+def _adds_up(m: Any, node: Node, operands: list[Any], slot: int) -> bool:
+    """Whether two small changes together do what each does alone: where three tie, the median has no other corner."""
+    count = np.size(operands[slot])
+    if count < 2:
+        return True
+    step = m.seen(m.power(10, -40) * sizes(m, operands[slot]))
+    rng = np.random.default_rng(11)
+
+    def value(*changes: Any) -> Any:
+        moved = operands[slot]
+        for change in changes:
+            moved = m.seen(moved + change)
+        return node.op.forward(*operands[:slot], moved, *operands[slot + 1 :], **node.settings)
+
+    with np.errstate(all="ignore"):
+        for _ in range(PAIRS):
+            first, second = (m.seen(step * m.array(rng.uniform(-1.5, 1.5, np.shape(step)))) for _ in range(2))
+            try:
+                here, one, other, both = value(), value(first), value(second), value(first, second)
+            except (ArithmeticError, ValueError):
+                return False
+            moved = np.abs(one - here) + np.abs(other - here) + np.abs(both - here)
+            off = np.abs(both - one - other + here)
+            if np.any(off > 1e-9 * moved + m.power(10, -110) * np.abs(here)):
+                return False
+    return True
 
 
 def lost_digits(exact: Exact, node: Node) -> Diagnosis:
