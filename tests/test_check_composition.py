@@ -198,3 +198,11 @@ def test_broken_sweeps_disagree(name: str, spoil: Any, monkeypatch: pytest.Monke
         pytest.skip("it changes nothing here")
     monkeypatch.setattr(exact, "sweep", broken)
     assert check(report, gradients=gradients).verdict is Verdict.DISAGREE
+
+
+def test_a_corner_is_blamed_only_where_there_is_one() -> None:
+    smooth = check(gradcli.derive("x = 0.5\nL = tanh(x)"), gradients={"x": 2.0}).gradients["x"].worst
+    corner = check(gradcli.derive("x = 0.0\nL = relu(x) - relu(-x)")).gradients["x"].worst
+    assert smooth.verdict is corner.verdict is Verdict.DISAGREE
+    assert "kink" not in smooth.reason
+    assert "kink" in corner.reason
