@@ -72,6 +72,8 @@ EVALUATIONS = 14
 """So many forward passes the judgement of a graph takes in which everything is right."""
 RULES_COST = 20_000
 """Up to so many operations, every operator's rule is looked at alone as well."""
+PLACES = 100
+"""At so many places, where every gradient is right; if one is wrong, at all."""
 DIFFERENCES = 4_000
 """Up to so many entries, each has a difference in float64 of its own."""
 
@@ -219,7 +221,8 @@ class _Checker:
             p.rule = m.of(0) if rule is None else m.of(rule[p.index] if p.index else rule)
         self._judge_groups([p for p in places if p.verdict is None])
         self._reconsider(places)
-        self.rules = wrong_rules(exact) if self._rules_wanted(places) else ()
+        wrong = any(p.verdict is Verdict.DISAGREE for p in places)
+        self.rules = wrong_rules(exact, None if wrong else PLACES) if self._rules_wanted(places) else ()
         self._judge_kinks([p for p in places if p.verdict is Verdict.KINK])
         self._judge_floats([p for p in places if p.verdict is Verdict.AGREE])
 

@@ -23,9 +23,13 @@ APART = 1e-9
 """One-sided slopes that differ by more are those of a kink, where a rule may choose."""
 
 
-def wrong_rules(exact: Exact) -> tuple[RuleCheck, ...]:
-    """The rules that are not the slope of their operation at these inputs."""
+def wrong_rules(exact: Exact, most: int | None = None) -> tuple[RuleCheck, ...]:
+    """The rules that are not the slope of their operation at these inputs.
+
+    Each is looked at wherever it is used, or at the first `most` of these places.
+    """
     found = []
+    looked: dict[Any, int] = {}
     rng = np.random.default_rng(3)
     known: set[Any] = set()
     for node in exact.report.order_nodes:
@@ -33,6 +37,10 @@ def wrong_rules(exact: Exact) -> tuple[RuleCheck, ...]:
             continue
         for slot, operand in node.op.passing(node.operands):
             if operand.number not in exact.base:
+                continue
+            rule = (node.op, slot)
+            looked[rule] = looked.get(rule, 0) + 1
+            if most is not None and looked[rule] > most:
                 continue
             key = (node.op, slot, node.operands, str(node.settings))
             if key not in known and (reason := _fault(exact, node, slot, rng)):
