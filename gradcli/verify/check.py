@@ -54,6 +54,8 @@ SURE = 1e-9
 """How well a difference must be known, relative to itself, to judge by it."""
 NOTHING = 1e-20
 """And relative to the function, where it should be 0."""
+FAINT = -160
+"""Gradients of fewer bits than this, times what they are gradients in, are not heard at the fewest digits."""
 KINKS = 24
 """So many kinks at once are judged together; more are judged one by one."""
 ROUNDS = 12
@@ -344,7 +346,9 @@ class _Checker:
                 groups[id(p)] = [p]
                 continue
             size = abs(p.rule) * self._scale(p)
-            band = "zero" if size == 0 else int(m.context.mag(size)) // 64
+            bits = 0 if size == 0 else int(m.context.mag(size))
+            # what is far below the function is heard at more digits, and then over a wider range
+            band = "zero" if size == 0 else bits // 64 if bits > FAINT else ("faint", bits // 320)
             groups.setdefault(band, []).append(p)
         return list(groups.values())
 
@@ -372,7 +376,10 @@ class _Checker:
 
         Gradients far smaller than the function itself are heard only at more digits.
         """
-        for digits in DIGITS:
+        m = self._exact(DIGITS[0]).arithmetic
+        loudest = max(abs(p.rule) * self._scale(p) for p in group)
+        faint = loudest != 0 and m.context.mag(loudest) <= FAINT
+        for digits in DIGITS[faint:]:
             heard = self._heard(group, digits)
             if heard is not None:
                 return heard

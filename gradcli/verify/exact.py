@@ -56,6 +56,11 @@ class Exact:
         if node.leaf:
             return self.arithmetic.array(node.data)
         operands = [self._operand(node, slot, found) for slot in range(len(node.operands))]
+        if node.shape == () and type(node.op.forward) is np.ufunc:
+            number = self.arithmetic.number
+            direct = self.arithmetic.direct(node.op.forward)
+            if direct is not None and all(type(v) is number for v in operands):
+                return direct(*operands)
         with np.errstate(all="ignore"):
             return self.arithmetic.seen(node.op.forward(*operands, **node.settings))
 

@@ -10,6 +10,7 @@ is all there is: a root of a negative number is NaN.
 
 from __future__ import annotations
 
+import operator as python
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -92,6 +93,7 @@ class Arithmetic:
         self.one = number(1)
         self.nan = number("nan")
         self._loops: dict[str, Any] = {}
+        self._direct: dict[str, Any] = {}
 
     # Numbers --------------------------------------------------------------------------------------
 
@@ -186,6 +188,16 @@ class Arithmetic:
     def _bound(self, function: Callable[..., Any]) -> Callable[..., Any]:
         of = self.of
         return lambda *xs: function(self, *[of(x) for x in xs])
+
+    def direct(self, ufunc: Any) -> Any:
+        """What a ufunc does to numbers, without NumPy's cost of a call; None where its own loop decides."""
+        found = self._direct.get(ufunc.__name__)
+        if found is None:
+            name = ufunc.__name__
+            function = _ENTRYWISE.get(name)
+            found = _PLAIN_SIGNS.get(name) if function is None else self._bound(function)
+            self._direct[name] = found or False
+        return found or None
 
     def entrywise(self, function: Callable[..., Any], *values: Any) -> Any:
         """A function of numbers, of arrays that are stretched to one shape."""
@@ -445,6 +457,8 @@ _RESULTS = {"frexp": 2}
 
 _REORDERED = frozenset({"maximum", "minimum"})
 """Reductions over several axes at once are NumPy's own."""
+
+_PLAIN_SIGNS = {"add": python.add, "subtract": python.sub, "multiply": python.mul, "negative": python.neg}
 
 _PREDICATES: dict[str, Callable[..., Any]] = {
     "isnan": lambda m, x: bool(x != x),
