@@ -116,6 +116,8 @@ class Expressions:
         """Inputs written in whole numbers, by node number, which nothing has used as numbers yet."""
         self.aliases: dict[int, int] = {}
         """For `y = x`, by the number of y's node, that of the node which it is another name of."""
+        self.current: dict[int, Node] = {}
+        """What an array that changed in place has become, by the number of the node that made it."""
         self.looked_at: set[int] = set()
         """Numbers taken out of the graph to be looked at, as in `loss.item()`."""
         self._literals: dict[tuple[type, Any], Node] = {}
@@ -327,6 +329,9 @@ class Expressions:
 
     def picked(self, pick: Pick, place: ast.AST) -> Node:
         """The node of an entry that a loop runs over."""
+        base = self.current.get(self.aliases.get(pick.base.number, pick.base.number), pick.base)
+        if base is not pick.base:  # it has changed in place
+            pick.base, pick.node = base, None
         if pick.node is None or not self.in_graph(pick.node):
             pick.node = self.take(pick.base, {"key": (pick.key,)}, place, (place,))
         return pick.node

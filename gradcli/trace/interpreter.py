@@ -62,6 +62,8 @@ class Interpreter(Rules):
         self.imported: set[str] = set()
         """The libraries that the program imports."""
         self.layers: Scope = {}
+        self.statement_start = 0
+        """The number of the first node of the statement that is being read."""
         self.generators: list[Generator] = []
         self._shared: dict[str, Generator] = {}
 
@@ -117,6 +119,7 @@ class Interpreter(Rules):
             self._guarded(statement)
 
     def _guarded(self, statement: ast.stmt) -> None:
+        before, self.statement_start = self.statement_start, len(self.graph.nodes)
         try:
             handler = STATEMENTS.get(type(statement))
             if handler is None:
@@ -131,6 +134,8 @@ class Interpreter(Rules):
             self._report([too_deep(self.span(statement))])
         except Silent:
             self._report_unknown(statement)
+        finally:
+            self.statement_start = before
         self._poison(statement)
 
     def _report(self, problems: Sequence[Problem]) -> None:
@@ -177,6 +182,9 @@ class Interpreter(Rules):
 
     def truncate(self, count: int) -> None:
         """Takes back the nodes from a number on, and their names."""
+        for known in (self.aliases, self.current):
+            for number in [n for n, v in known.items() if max(n, v.number if isinstance(v, Node) else v) >= count]:
+                del known[number]
         for members in self.definitions.values():
             for nodes in members.values():
                 nodes[:] = [node for node in nodes if node.number < count]

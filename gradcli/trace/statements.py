@@ -11,6 +11,7 @@ from gradcli.graph import INPUT, Node
 from gradcli.ops.arrange import assigned, key_repeats
 from gradcli.ops.compare import where
 from gradcli.problems import GradError, meaning
+from gradcli.trace.arrays import changed, set_numbers
 from gradcli.trace.containers import LIST_METHODS
 from gradcli.trace.control import Break, Continue, Return
 from gradcli.trace.draws import fill
@@ -27,6 +28,7 @@ from gradcli.trace.values import (
     Items,
     Known,
     Module,
+    Pick,
     Swept,
     Table,
 )
@@ -130,6 +132,19 @@ def _set_entry(self: Interpreter, target: ast.Subscript, value: Any, place: ast.
 
 def _set_part(self: Interpreter, target: ast.Subscript, base: Node, value: Any, place: ast.AST) -> None:
     """`x[key] = v`: from here on, the name is that of a tensor with other numbers at that place."""
+    leaf = _leaf(self, target.value)
+    if leaf is not None:
+        if self.backwards and self.cut is None:
+            update(self, ast.copy_location(ast.Expr(target), target), without_data(target.value))
+            return
+        numbers = np.array(self.value_of(leaf))
+        try:
+            numbers[index_parts(self, target)] = self.value_of(self.operand(value, place))
+        except (ValueError, IndexError):
+            pass  # said better below
+        else:
+            set_numbers(self, leaf, numbers, place)
+            return
     if (mask := _mask(self, target.slice, base)) is not None:
         part = self.operand(value, place)
         if not part.shape or part.shape == base.shape:
@@ -158,6 +173,17 @@ def _set_part(self: Interpreter, target: ast.Subscript, base: Node, value: Any, 
     rebind(self, target.value, node, base, place)
 
 
+def _leaf(self: Interpreter, target: ast.expr) -> Node | None:
+    """The leaf whose numbers a line sets without an operation: `w.data` is written to, or w under `no_grad`."""
+    bare = without_data(target)
+    if bare is target and not self.without_gradient:
+        return None
+    value = self.value(loaded(bare))
+    if type(value) is Pick:
+        return None
+    return value if type(value) is Node and value.op is INPUT else None
+
+
 def _mask(self: Interpreter, place: ast.expr, base: Node) -> Node | None:
     """The mask in `x[x < 0] = 0`, whose values go with the inputs; None for another index."""
     if isinstance(place, (ast.Slice, ast.Tuple, ast.Constant)):
@@ -171,25 +197,15 @@ def _mask(self: Interpreter, place: ast.expr, base: Node) -> Node | None:
     return None
 
 
-def rebind(self: Interpreter, target: ast.expr, node: Node, before: Node, place: ast.AST) -> None:
-    """Gives the name of an array to what it has become, and likewise every other name of the same array."""
-    root = self.aliases.get(before.number, before.number)
+def rebind(self: Interpreter, target: ast.expr, node: Node, before: Any, place: ast.AST) -> None:
+    """Gives the name of an array to what it has become, and likewise every other holder and view of the same array."""
+    if isinstance(target, ast.Subscript) and isinstance(self.value(target.value), (Node, np.ndarray)):
+        define(self, target, node, place)  # a part of an array: that array changes
+        return
     own = target.id if isinstance(target, ast.Name) else ""
-    others = [
-        (scope, name)
-        for scope in ((self.names, *self.callers) if "jax" not in self.imported else ())  # its arrays never change
-        for name, value in scope.items()
-        if type(value) is Node and self.aliases.get(value.number, value.number) == root
-    ]
     define(self, target, node, place)
-    for scope, name in others:
-        if scope is self.names and name != own:
-            if name != self.text(target):
-                self.note(f"`{name}` and `{self.text(target)}` are one array, so this changes both")
-            self.bind(name, node, place)
-        elif scope is not self.names:
-            scope[name] = node
-    self.aliases[node.number] = root
+    if "jax" not in self.imported:  # its arrays never change
+        changed(self, before, node, place, own)
 
 
 def _set_attribute(self: Interpreter, target: ast.Attribute, value: Any, place: ast.AST) -> None:
@@ -197,7 +213,9 @@ def _set_attribute(self: Interpreter, target: ast.Attribute, value: Any, place: 
     if isinstance(base, (Instance, Class)):
         self.set_member(base, target.attr, value, place)
     elif type(base) is Node and target.attr == "data":
-        if not self.overwrite(base, value, place):
+        if self.backwards and self.cut is None and base.op is INPUT:
+            update(self, ast.copy_location(ast.Expr(target), target), target.value)
+        elif not set_numbers(self, base, value, place):
             define(self, target.value, value, place)
     else:
         way_out = "use a plain name on the left of `=`"
@@ -290,7 +308,14 @@ def _augmented(self: Interpreter, statement: ast.AugAssign) -> None:
     if type(value) is Swept and type(left) is Node:
         update(self, statement, target)
         return
-    if self.in_function and type(left) is Node and left.shape and type(value) is Node:
+    leaf = _leaf(self, statement.target)
+    if leaf is not None and leaf.shape:
+        if self.backwards and self.cut is None:
+            update(self, statement, target)
+            return
+        if set_numbers(self, leaf, value, statement):
+            return
+    if type(left) is Node and left.shape and type(value) is Node:
         rebind(self, target, value, left, statement)
     else:
         define(self, target, value, statement)
@@ -394,17 +419,18 @@ def _in_place(self: Interpreter, node: ast.Call) -> bool:
         made: Any = values[0] if values else None
     else:
         made = fill(self, name, current.shape, [self.plain(v) for v in values], words, node)
+    leaf = _leaf(self, called.value)
     if made is not None:
-        if not self.overwrite(current, made, node):
-            define(self, target, made, node)
+        if not set_numbers(self, current, made, node, broadcast=True):
+            rebind(self, target, self.operand(made, node), current, node)
         return True
     method = ast.Call(ast.Attribute(target, name, ast.Load()), arguments, node.keywords)
     for part in (method, method.func):
         ast.copy_location(part, node)
     value = self.value(method)
-    if type(value) is Swept:
+    if type(value) is Swept or (leaf is not None and self.backwards and self.cut is None):
         update(self, ast.copy_location(ast.Expr(node), node), target)
-    else:
+    elif leaf is None or not set_numbers(self, leaf, value, node):
         rebind(self, target, self.operand(value, node), current, node)
     return True
 

@@ -1,0 +1,250 @@
+"""Arrays that change in place: every name, entry, attribute and view of an array sees the change.
+
+A node is a value, and values never change; what changes is which node a holder has.  So a change in place makes a new
+node, and every holder of the same array, wherever it is, is given the new one.  A view (`x[1:]`, `x.T`) is known by its
+operation: a change of it is carried back to the array, and every view of the array is taken anew.
+
+The numbers of a leaf that are set from outside, `w.data.fill_(1.0)` or a line under `no_grad`, are no operations: the
+leaf has other numbers, and keeps its name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcli.graph import INPUT, Node
+from gradcli.ops.arrange import assigned, index, reshape, transpose
+from gradcli.ops.pass_on import stop_gradient
+from gradcli.ops.rearrange import expand_dims, flatten, moveaxis, ravel, squeeze, swapaxes
+from gradcli.problems import GradError, meaning
+from gradcli.trace.values import Bound, Class, Function, Input, Instance
+
+if TYPE_CHECKING:
+    from gradcli.trace.interpreter import Interpreter
+
+_RESHAPED = (reshape, ravel, squeeze, expand_dims)
+_REORDERED = (transpose, swapaxes, moveaxis)
+
+
+def _is_view(self: Interpreter, node: Node) -> bool:
+    """Whether a node shares its numbers with what it was taken from."""
+    op = node.op
+    torch = "torch" in self.imported
+    if op is index:
+        basic = all(k is None or k is Ellipsis or isinstance(k, (slice, int)) for k in node.settings["key"])
+        return basic and (torch or bool(node.shape))
+    if op is stop_gradient or op is flatten:
+        return torch
+    return op in _RESHAPED or op in _REORDERED
+
+
+def array_of(self: Interpreter, node: Node) -> tuple[int, list[Node]]:
+    """The array that a node is: the number of the node that made it, and the views from it to the node, outermost first."""
+    views: list[Node] = []
+    while True:
+        known = self.aliases.get(node.number)
+        if known is not None and known != node.number:
+            node = self.graph.nodes[known]
+        elif known is None and _is_view(self, node):
+            views.append(node)
+            node = node.operands[0]
+        else:
+            return node.number, views
+
+
+def _holders(self: Interpreter) -> Iterator[tuple[Any, Any, Any]]:
+    """Every place where a value is held: a scope, an entry, an attribute, with its key and value."""
+    stack: list[Any] = [self.globals, self.names, *self.scopes, *self.callers]
+    for function in self.active:
+        stack.extend(function.scopes)
+    seen: set[int] = set()
+    while stack:
+        part = stack.pop()
+        if id(part) in seen:
+            continue
+        seen.add(id(part))
+        if isinstance(part, dict):
+            entries: Any = list(part.items())
+            held: Any = part
+        elif isinstance(part, list):
+            entries, held = list(enumerate(part)), part
+        elif isinstance(part, tuple):
+            stack.extend(v for v in part if not isinstance(v, (int, float, str)))
+            continue
+        elif isinstance(part, Instance):
+            stack += [part.attributes, part.cls]
+            continue
+        elif isinstance(part, Class):
+            stack += [part.members, *part.bases]
+            continue
+        elif isinstance(part, Function):
+            stack += [*part.scopes, part.defaults]
+            continue
+        elif isinstance(part, Bound):
+            stack += [part.target, part.function]
+            continue
+        else:
+            continue
+        for key, value in entries:
+            if isinstance(value, (Node, np.ndarray)):
+                yield held, key, value
+            elif type(value) is tuple:
+                yield held, key, value
+                stack.append(value)
+            elif not isinstance(value, (int, float, str)):
+                stack.append(value)
+
+
+def _renewed(value: Any, new: Any) -> Any:
+    """A value with every node in it as `new` says; a tuple that holds none of them is itself."""
+    if isinstance(value, (Node, np.ndarray)):
+        return new(value)
+    if type(value) is tuple:
+        parts = tuple(_renewed(part, new) for part in value)
+        return value if all(a is b for a, b in zip(parts, value, strict=True)) else parts
+    return value
+
+
+def _no_view(self: Interpreter, place: ast.AST) -> GradError:
+    way_out = "write a new value: `y = ...`, or change the array itself"
+    return GradError(
+        meaning.not_in_language(self.span(place), "an in-place change of such a view of an array", way_out)
+    )
+
+
+def _taken(self: Interpreter, view: Node, base: Node, place: ast.AST) -> Node:
+    """The same view of another node."""
+    if view.operands[0] is base:
+        return view
+    return self.apply(view.op, (base,), dict(view.settings) or None, place, (place,))
+
+
+def _put_back(self: Interpreter, view: Node, base: Node, node: Node, place: ast.AST) -> Node:
+    """What a base becomes when a view of it becomes a node."""
+    if view.op is index:
+        return self.apply(assigned, (base, node), {"key": view.settings["key"]}, place, (place, place))
+    if view.op in _RESHAPED or view.op is flatten:
+        below = view.operands[0]
+        while _is_view(self, below):
+            if below.op in _REORDERED or (
+                below.op is index and len([k for k in below.settings["key"] if k is not None]) > 1
+            ):
+                raise _no_view(self, place)  # NumPy copies here, or not, as the numbers lie in memory
+            below = below.operands[0]
+        return self.apply(reshape, (node,), {"shape": base.shape}, place, (place,))
+    if view.op in _REORDERED:
+        probe = np.broadcast_to(False, tuple(range(2, 2 + len(base.shape))))  # no two axes of one length
+        moved = view.op.forward(probe, **view.settings)
+        axes = tuple(int(k) for k in np.argsort(moved.shape))
+        return self.apply(transpose, (node,), {"axes": axes}, place, (place,))
+    raise _no_view(self, place)
+
+
+def changed(self: Interpreter, before: Any, node: Node, place: ast.AST, own: str) -> None:
+    """Gives every holder of the array that `before` is, and of its views, what they are after the change.
+
+    `own` is the name that has been given the node already.
+    """
+    if isinstance(before, np.ndarray):
+        for held, key, value in _holders(self):
+            new = _renewed(value, lambda v: node if v is before else v)
+            if new is not value:
+                held[key] = new
+        return
+    root, views = array_of(self, before)
+    current = self.current.get(root) or self.graph.nodes[root]
+    bases = [current]
+    for view in reversed(views):
+        bases.append(_taken(self, view, bases[-1], place))
+    whole = node
+    for view, base in zip(views, reversed(bases[:-1]), strict=True):
+        whole = _put_back(self, view, base, whole, place)
+    holders = [
+        (held, key, value)
+        for held, key, value in _holders(self)
+        if not (held is self.names and key == own and not views)
+    ]
+    whole_number = whole.number
+    self.current[root] = whole
+    if whole_number != root:
+        self.aliases[whole_number] = root
+    fresh: dict[int, Node] = {}
+
+    def new(value: Any) -> Any:
+        if isinstance(value, np.ndarray) or value is whole:
+            return value
+        if value is node:
+            return _follow(self, views, whole, place)
+        if value.number in fresh:
+            return fresh[value.number]
+        of, path = array_of(self, value)
+        if of != root:
+            return value
+        made = _follow(self, path, whole, place)
+        fresh[value.number] = made
+        return made
+
+    for held, key, value in holders:
+        renewed = _renewed(value, new)
+        if renewed is value:
+            continue
+        if held is self.names and isinstance(renewed, Node):
+            if key != own:
+                self.note(f"`{key}` and `{self.text(place) if not own else own}` are one array, so this changes both")
+            self.bind(key, renewed, place)
+            kept = self.names[key]
+            if kept is not renewed and renewed is whole:
+                self.aliases[kept.number] = root
+        else:
+            held[key] = renewed
+
+
+def _follow(self: Interpreter, views: list[Node], whole: Node, place: ast.AST) -> Node:
+    for view in reversed(views):
+        whole = _taken(self, view, whole, place)
+    return whole
+
+
+# The numbers of a leaf -----------------------------------------------------------------------------
+
+
+def set_numbers(self: Interpreter, leaf: Node, value: Any, place: ast.AST, broadcast: bool = False) -> bool:
+    """Gives a leaf other numbers, which are no operations; False for a node that is computed, or another shape."""
+    if leaf.op is not INPUT:
+        return False
+    differentiable = value.differentiable if isinstance(value, Input) else True
+    value = value.value if isinstance(value, Input) else value
+    if not isinstance(value, np.ndarray):
+        made = self.operand(value, place)
+        value = self.value_of(made)
+    numbers = np.array(value, leaf.dtype if leaf.dtype != "int64" else float)
+    if numbers.shape != leaf.shape:
+        if not broadcast or np.broadcast_shapes(numbers.shape, leaf.shape) != leaf.shape:
+            return False
+        numbers = np.broadcast_to(numbers, leaf.shape).copy()
+    if leaf.number < self.statement_start:
+        self.truncate(self.statement_start)
+    data = numbers if numbers.ndim else numbers.item()
+    if not any(leaf in other.operands for other in self.graph.nodes[leaf.number :]):
+        leaf.data = data
+        leaf.differentiable = leaf.differentiable and differentiable
+        for known in (self.whole, self.raw):
+            known.pop(leaf.number, None)
+        del self.values[leaf.number :]
+        return True
+    new = self.graph.input(data, leaf.dtype, "", self.line, differentiable=leaf.differentiable and differentiable)
+    owner, member = self.local.get(leaf.number, (None, leaf.name))
+    if member:
+        self.name_node(new, owner, member)
+    root, _ = array_of(self, leaf)
+    self.aliases[new.number] = root
+    self.current[root] = new
+    for held, key, held_value in list(_holders(self)):
+        renewed = _renewed(held_value, lambda v: new if isinstance(v, Node) and array_of(self, v) == (root, []) else v)
+        if renewed is not held_value:
+            held[key] = renewed
+    return True
