@@ -13,7 +13,7 @@ import numpy as np
 from gradcli.graph.dtypes import floating
 from gradcli.graph.op import Op, Setting, Shape, ShapeError, operator, shape_of
 from gradcli.ops.compare import keep
-from gradcli.ops.reduce import restore
+from gradcli.ops.reduce import maximum_over, minimum_over, restore
 from gradcli.ops.selection import put_along
 from gradcli.ops.shapes import (
     AXES,
@@ -177,6 +177,35 @@ def _place_of(name: str, forward: Callable[..., Any], word: str) -> Op:
 
 argmax = _place_of("argmax", np.argmax, "largest")
 argmin = _place_of("argmin", np.argmin, "smallest")
+
+
+def _torch_extreme(op: Op, place: Op) -> None:
+    """PyTorch's gives the entries alone without an axis, and with one their places too."""
+
+    def said(x: Shape, axis: Axes = None, keepdims: bool = False) -> Any:
+        if axis is None:
+            return op, {}
+        settings = {"axis": axis, "keepdims": keepdims}
+        return [(op, settings), (place, settings)]
+
+    def forward(x: Any, axis: Axes = None, keepdims: bool = False) -> Any:
+        entries = op.forward(x, axis=axis, keepdims=keepdims)
+        return entries if axis is None else (entries, place.forward(x, axis=axis, keepdims=keepdims))
+
+    operator(
+        f"torch.{op.name}",
+        "x",
+        settings=AXES,
+        shape=_one_axis,
+        expands=said,
+        forward=forward,
+        vjp=None,
+        doc=f"{op.name} as in PyTorch: along an axis, the entries and where they are.",
+    )
+
+
+_torch_extreme(maximum_over, argmax)
+_torch_extreme(minimum_over, argmin)
 
 
 def _median_share(x: Any, axis: Axes = None) -> Any:

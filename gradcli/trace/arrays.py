@@ -43,7 +43,7 @@ def _is_view(self: Interpreter, node: Node) -> bool:
 
 
 def array_of(self: Interpreter, node: Node) -> tuple[int, list[Node]]:
-    """The array that a node is: the number of the node that made it, and the views from it to the node, outermost first."""
+    """The array that a node is, by the number of what made it, and the views down to the node, the last one first."""
     views: list[Node] = []
     while True:
         known = self.aliases.get(node.number)
@@ -194,7 +194,7 @@ def changed(self: Interpreter, before: Any, node: Node, place: ast.AST, own: str
             continue
         if held is self.names and isinstance(renewed, Node):
             if key != own:
-                self.note(f"`{key}` and `{self.text(place) if not own else own}` are one array, so this changes both")
+                self.note(f"`{key}` and `{own or self.text(place)}` are one array, so this changes both")
             self.bind(key, renewed, place)
             kept = self.names[key]
             if kept is not renewed and renewed is whole:
@@ -229,22 +229,26 @@ def set_numbers(self: Interpreter, leaf: Node, value: Any, place: ast.AST, broad
     if leaf.number < self.statement_start:
         self.truncate(self.statement_start)
     data = numbers if numbers.ndim else numbers.item()
-    if not any(leaf in other.operands for other in self.graph.nodes[leaf.number :]):
+    if not any(leaf in n.operands for n in self.graph.nodes[leaf.number :]):
         leaf.data = data
         leaf.differentiable = leaf.differentiable and differentiable
         for known in (self.whole, self.raw):
             known.pop(leaf.number, None)
         del self.values[leaf.number :]
         return True
-    new = self.graph.input(data, leaf.dtype, "", self.line, differentiable=leaf.differentiable and differentiable)
+    other = self.graph.input(data, leaf.dtype, "", self.line, differentiable=leaf.differentiable and differentiable)
     owner, member = self.local.get(leaf.number, (None, leaf.name))
     if member:
-        self.name_node(new, owner, member)
+        self.name_node(other, owner, member)
+    if leaf.number in self.parameter_numbers:
+        self.parameter_numbers.add(other.number)
     root, _ = array_of(self, leaf)
-    self.aliases[new.number] = root
-    self.current[root] = new
+    self.aliases[other.number] = root
+    self.current[root] = other
     for held, key, held_value in list(_holders(self)):
-        renewed = _renewed(held_value, lambda v: new if isinstance(v, Node) and array_of(self, v) == (root, []) else v)
+        renewed = _renewed(
+            held_value, lambda v: other if isinstance(v, Node) and array_of(self, v) == (root, []) else v
+        )
         if renewed is not held_value:
             held[key] = renewed
     return True

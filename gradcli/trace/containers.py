@@ -13,7 +13,7 @@ from gradcli.graph import Node
 from gradcli.ops.compare import maximum, minimum
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import READERS
-from gradcli.trace.values import Class, Instance, Items, Known, Pick, Table
+from gradcli.trace.values import Class, Instance, Items, Known, Module, Pick, Table
 
 if TYPE_CHECKING:
     from gradcli.trace.interpreter import Interpreter
@@ -246,7 +246,7 @@ def call_method(
 
 def _sum(self: Interpreter, call: Any) -> Any:
     """Python's own sum: entry after entry, from left to right."""
-    total = call.values[1] if len(call.values) > 1 else None
+    total = self.value(call.places[1]) if len(call.values) > 1 else None  # here a node, and not a plain number
     if isinstance(total, (int, float)) and total == 0:
         total = None
     place = call.places[0]
@@ -333,16 +333,55 @@ def _is_instance(self: Interpreter, call: Any) -> Any:
     for kind in kinds if isinstance(kinds, (tuple, list)) else (kinds,):
         if isinstance(kind, Class) and isinstance(value, Instance) and value.cls.builds_on(kind.name):
             return True
-        name = kind.name if isinstance(kind, Known) else ""
+        name = kind.name if isinstance(kind, Known) else kind.path.rpartition(".")[2] if type(kind) is Module else ""
+        if _is_layer(value, name):
+            return True
         if name in ("int", "float") and isinstance(self.plain(value), int if name == "int" else (int, float)):
             return True
         if (name == "list" and isinstance(value, list)) or (name == "tuple" and isinstance(value, tuple)):
             return True
         if (name == "dict" and isinstance(value, dict)) or (name == "str" and isinstance(value, str)):
             return True
-        if name in ("Tensor", "ndarray", "array") and isinstance(value, (Node, np.ndarray)):
+        if name in ("Tensor", "ndarray", "array", "Array", "Value") and isinstance(value, (Node, np.ndarray)):
             return True
+        if name == "Parameter" and type(value) is Node and value.number in self.parameter_numbers:
+            return True
+        if not isinstance(kind, Class) and name in (
+            "Number",
+            "number",
+            "floating",
+            "integer",
+            "Iterable",
+            "Sequence",
+            "",
+        ):
+            expected = "a class of the file, a layer, a tensor, or a type of Python's own"
+            raise GradError(
+                meaning.wrong_argument(self.span(call.place), "what `isinstance` asks for", expected, self.found(kind))
+            )
     return False
+
+
+def _is_layer(value: Any, name: str) -> bool:
+    """Whether a value is a layer of that name, as `nn.Linear(2, 3)` and `nn.ReLU()` are."""
+    from gradcli.trace.libraries import function_of
+
+    if isinstance(value, Instance):
+        return value.cls.builds_on(name) or (name == "Module" and bool(value.cls.find("__library__")))
+    if isinstance(value, Known) and value.settings is not None:
+        return name == "Module" or (name != "" and function_of(name) == value.name)
+    return False
+
+
+def _type(self: Interpreter, call: Any) -> Any:
+    """`type(m)`, to be compared with a class or a layer."""
+    value = call.values[0]
+    if isinstance(value, Instance):
+        return value.cls
+    if isinstance(value, Known) and value.settings is not None:
+        return Known(value.name)
+    what, expected = "what `type` is given", "an object or a layer"
+    raise GradError(meaning.wrong_argument(self.span(call.place), what, expected, self.found(value), "use isinstance"))
 
 
 def _has_attribute(self: Interpreter, call: Any) -> Any:
@@ -398,6 +437,7 @@ BUILTINS: dict[str, Callable[[Any, Any], Any]] = {
     "set": _unique,
     "isinstance": _is_instance,
     "hasattr": _has_attribute,
+    "type": _type,
     "print": _print,
 }
 """Python's own functions that are read, beside those of the language."""

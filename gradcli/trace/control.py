@@ -49,6 +49,9 @@ class Control(Naming):
         self.because: list[str] = []
         """What the condition that is being read turned on."""
 
+    called: set[int]
+    """The objects whose forward part has been read."""
+
     def note(self, text: str) -> None:
         """Says something about the line that is being read."""
         notes = self._notes.setdefault(self.line, {})

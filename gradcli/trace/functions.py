@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gradcli.graph import Node
+from gradcli.graph import INPUT, Node
 from gradcli.language import Program
 from gradcli.ops.create import Limits
 from gradcli.problems import GradError, Label, Problem, meaning
@@ -203,8 +203,9 @@ class Functions(Control):
             self.call_function(first, [instance, *values], words, place, instance.owner)
         elif fields := cls.members.get("__annotations__"):
             for name, value in zip(fields, values, strict=False):
-                instance.attributes[name] = value
-            instance.attributes.update({word: value for word, (value, _) in words.items()})
+                self.set_member(instance, name, value, place)
+            for word, (value, at) in words.items():
+                self.set_member(instance, word, value, at)
         elif values or words:
             raise GradError(
                 meaning.argument_count(
@@ -232,6 +233,8 @@ class Functions(Control):
             return Bound(found, cls if found.kind == "classmethod" else base) if bound else found
         if found is not None:
             return found
+        if name == "training" and isinstance(base, Instance):
+            return True
         if name == "apply" and isinstance(base, Class) and base.find("forward") is not None:
             return Apply(base)
         if name in ("__class__", "__name__"):
@@ -257,8 +260,11 @@ class Functions(Control):
         before = base.attributes.get(name)
         if type(before) is Node and self.overwrite(before, value, place):
             return
-        hidden = name.startswith("_") and base.cls.find("__library__")
-        base.attributes[name] = self.adopt(value, base.owner, "" if hidden else name, place)
+        library = base.cls.find("__library__")
+        hidden = name.startswith("_") and library
+        kept = base.attributes[name] = self.adopt(value, base.owner, "" if hidden else name, place)
+        if library and type(kept) is Node and kept.op is INPUT and not name.startswith("running_"):
+            self.parameter_numbers.add(kept.number)
 
     def parameters(self, value: Any) -> list[Node]:
         """The nodes in an object, a container and whatever is in them."""

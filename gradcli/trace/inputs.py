@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.evaluate import value_of
 from gradcli.graph import Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.ops.arrange import reshape
@@ -21,10 +22,10 @@ from gradcli.problems import GradError, meaning
 from gradcli.trace.binding import Call, expected_arguments, written_keyword
 from gradcli.trace.expressions import HUGE, Expressions
 from gradcli.trace.lists import whole_list
-from gradcli.trace.values import Input, Instance, Length, Module, Pick
+from gradcli.trace.values import Chosen, Input, Instance, Known, Length, Module, Pick
 from gradcli.trace.vocabulary import DTYPES
 
-IGNORED = frozenset({"requires_grad", "device", "copy", "out", "name"})
+IGNORED = frozenset({"requires_grad", "device", "copy", "out", "name", "label"})
 """Arguments of `tensor(...)` and its like that change nothing here."""
 
 
@@ -96,7 +97,17 @@ def wrapped(reader: Expressions, call: Call) -> Any:
         if word != "dtype" and word not in IGNORED:
             at, known = written_keyword(call, word), ["dtype", *sorted(IGNORED)]
             raise GradError(meaning.unknown_argument(reader.span(at), call.name, word, known, f"{call.name}([1, 2])"))
-    fixed = call.keywords.get("requires_grad", (True,))[0] is False
+    asked = call.keywords.get("requires_grad", (None,))[0]
+    fixed = asked is False
+    if call.name == "Parameter":
+        if type(value) is Node or reader.holds_nodes(value):
+            value = np.array(value_of(reader.operand(value, place)))  # its numbers alone: a leaf of its own
+        kept = value if isinstance(value, Input) else Input(_array_of(reader, value, place))
+        number = kept.value
+        number = float(number) if isinstance(number, (int, float)) else number
+        return Input(number, kept.differentiable and not fixed, parameter=True)
+    if (call.name == "Value" or asked is True) and isinstance(value, (int, float)) and "dtype" not in call.keywords:
+        return Chosen(value)
     precision = _dtype(reader, *dtype) if dtype else ""
     if type(value) is Node or reader.holds_nodes(value):
         node = reader.operand(value, place)
@@ -122,8 +133,10 @@ def _array_of(reader: Expressions, value: Any, place: ast.AST) -> Any:
 
 
 def _dtype(reader: Expressions, value: Any, place: ast.AST) -> str:
-    word = value.path.split(".")[-1] if isinstance(value, Module) else value
-    word = {"int": "int64", "long": "int64", "int32": "int64"}.get(str(word), word)
+    word = value.path.split(".")[-1] if isinstance(value, Module) else value.name if type(value) is Known else value
+    word = {"int": "int64", "float": "float64", "uint8": "int64", "long": "int64", "int32": "int64"}.get(
+        str(word), word
+    )
     try:
         return dtype_name(word)
     except ValueError as error:

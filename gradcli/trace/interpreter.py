@@ -61,6 +61,7 @@ class Interpreter(Rules):
         """What the names of libraries stand for: `np` is `numpy`."""
         self.imported: set[str] = set()
         """The libraries that the program imports."""
+        self.called = set()
         self.layers: Scope = {}
         self.statement_start = 0
         """The number of the first node of the statement that is being read."""

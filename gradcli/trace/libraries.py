@@ -110,11 +110,16 @@ def layer(self: Interpreter, name: str) -> Class:
     return found
 
 
-def _as_object(name: str) -> Handler | None:
-    """`nn.ReLU()`, `nn.CrossEntropyLoss(reduction="sum")`: a function with its settings given beforehand."""
+def function_of(name: str) -> str:
+    """The function that a layer without parameters is: `relu` for `nn.ReLU`; nothing if there is none."""
     spellings = [name, re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower(), name.lower()]
     spellings += [s.removesuffix("_loss") for s in spellings]
-    function = next((s for s in spellings if s in REGISTRY), "")
+    return next((s for s in spellings if s in REGISTRY), "")
+
+
+def _as_object(name: str) -> Handler | None:
+    """`nn.ReLU()`, `nn.CrossEntropyLoss(reduction="sum")`: a function with its settings given beforehand."""
+    function = function_of(name)
     if not function:
         return None
     op = REGISTRY[function]
@@ -194,12 +199,78 @@ def _same(self: Interpreter, target: Instance, values: list[Any], words: Any, pl
     return target
 
 
+def _own(self: Interpreter, target: Instance) -> list[Node]:
+    """The parameters of an object: of a module, what was declared as one; of another, all that varies."""
+    nodes = [node for node in self.parameters(target) if node.differentiable]
+    if target.cls.find("__library__") or target.cls.builds_on("Module"):
+        return [node for node in nodes if node.number in self.parameter_numbers]
+    return nodes
+
+
 def _parameters(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
-    return Items(node for node in self.parameters(target) if node.differentiable)
+    return Items(_own(self, target))
 
 
 def _named_parameters(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
-    return Items((node.name, node) for node in self.parameters(target) if node.differentiable)
+    above = f"{target.owner.path()}."
+    return Items((node.name.removeprefix(above), node) for node in _own(self, target))
+
+
+def _modules_in(value: Any) -> list[Any]:
+    """The layers in an object, those inside before what they are in, and the object itself last."""
+    found: list[Any] = []
+
+    def visit(part: Any) -> None:
+        held = part.attributes if isinstance(part, Instance) else part
+        if isinstance(held, (list, tuple, dict)):
+            for each in list(held.values() if isinstance(held, dict) else held):
+                visit(each)
+        layer_like = isinstance(part, Instance) or (isinstance(part, Known) and part.settings is not None)
+        if layer_like and not any(part is other for other in found):
+            found.append(part)
+
+    visit(value)
+    return found
+
+
+def _modules(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    return Items(reversed(_modules_in(target)))
+
+
+def _apply(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    """`model.apply(init)`: the function is called with every layer, those inside first."""
+    from gradcli.trace.calls import call_value
+
+    if len(values) != 1:
+        raise GradError(
+            meaning.argument_count(self.span(place), "apply", "a function", len(values), "model.apply(init)")
+        )
+    for part in _modules_in(target):
+        call_value(self, values[0], [part], {}, place)
+    return target
+
+
+def set_mode(self: Interpreter, target: Any, training: bool, place: ast.AST) -> Any:
+    """`model.eval()`, `model.train()`: dropout and batch norm behave otherwise outside training."""
+    for part in _modules_in(target):
+        if isinstance(part, Known):
+            if part.settings is not None and "training" in REGISTRY[part.name].settings:
+                part.settings["training"] = (training, place)
+            continue
+        if not training and part.cls.find("__running__") and id(part) in self.called and self.cut is None:
+            what = "`eval()` of a batch norm that has run in training before"
+            raise GradError(meaning.not_in_language(self.span(place), what, "leave the first run out"))
+        part.attributes["training"] = training
+    return target
+
+
+def _eval(self: Interpreter, target: Any, values: list[Any], words: Any, place: ast.AST) -> Any:
+    return set_mode(self, target, False, place)
+
+
+def _train(self: Interpreter, target: Any, values: list[Any], words: Any, place: ast.AST) -> Any:
+    mode = values[0] if values else words.get("mode", (True,))[0]
+    return set_mode(self, target, self.plain(mode) is not False, place)
 
 
 def _state(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
@@ -222,11 +293,15 @@ def _register(self: Interpreter, target: Instance, values: list[Any], words: Any
 
 
 OBJECT_METHODS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("to", "cuda", "cpu", "float", "double", "half", "train", "eval", "requires_grad_"), _same),
+    **dict.fromkeys(("to", "cuda", "cpu", "float", "double", "half", "requires_grad_"), _same),
+    "train": _train,
+    "eval": _eval,
+    "apply": _apply,
+    "modules": _modules,
     "parameters": _parameters,
     "named_parameters": _named_parameters,
     "state_dict": _state,
     **dict.fromkeys(("register_buffer", "register_parameter", "add_module"), _register),
-    **dict.fromkeys(("zero_grad", "apply"), _nothing),
+    "zero_grad": _nothing,
 }
 """What PyTorch's modules can do without saying so."""

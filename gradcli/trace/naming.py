@@ -23,6 +23,7 @@ from gradcli.trace.expressions import Expressions
 from gradcli.trace.lists import is_numbers, whole_list
 from gradcli.trace.traced import Traced
 from gradcli.trace.values import (
+    Chosen,
     Function,
     Input,
     Instance,
@@ -53,6 +54,10 @@ class Naming(Expressions):
         self.definitions: dict[Owner | None, dict[str, list[Node]]] = {None: {}}
         self.local: dict[int, _Key] = {}
         """Under what name a node was first known that has one which may not last, by number."""
+        self.parameter_numbers: set[int] = set()
+        """The numbers of the nodes that are parameters of modules."""
+        self.integers: set[int] = set()
+        """The numbers of the nodes that are arrays of whole numbers."""
         self.bindings = 0
         """How many nodes have been given names."""
         self.by_hand = False
@@ -90,6 +95,8 @@ class Naming(Expressions):
             return self._input(value, owner, member, place)
         if kind is Pick and owner is None:
             return self._named(self.picked(value, place), owner, member, place)
+        if kind is Chosen:
+            return self._input(Input(float(value)), owner, member, place)
         if isinstance(value, (bool, int, float)):
             # in a function a number is a number; among parameters, and in the file itself, it may be varied
             varies = owner is None or (kind is float and member.startswith("["))
@@ -166,9 +173,14 @@ class Naming(Expressions):
         self.bindings += 1
 
     def _input(self, value: Any, owner: Owner | None, member: str, place: ast.AST) -> Node:
+        if isinstance(value, Input) and value.parameter:
+            node = self._input(Input(value.value, value.differentiable), owner, member, place)
+            self.parameter_numbers.add(node.number)
+            return node
         differentiable = True
         if isinstance(value, Input):
             value, differentiable = value.value, value.differentiable
+        value = float(value) if type(value) is Chosen else value
         kind = type(value)
         if self.dtype != "float64" and kind in (float, int):
             self.cast(np.asarray(value, float), self.dtype, place)
@@ -193,6 +205,7 @@ class Naming(Expressions):
         if array.dtype.kind in "iu":
             whole = array
             array = array.astype(float)
+            self.integers.add(len(self.graph.nodes))
         else:
             whole = whole_list(value) if written and array.dtype == float else None
         if array.dtype == float and self.dtype != "float64":

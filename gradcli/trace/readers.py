@@ -152,6 +152,14 @@ def _compare(self: Expressions, node: ast.Compare) -> Any:
 def _plainly_compared(self: Expressions, sign: ast.cmpop, left: Any, right: Any) -> bool | None:
     """What Python alone can answer: `x is None`, `"W1" in params`, `i in (0, 2)`, `mode == "train"`."""
     negative = isinstance(sign, (ast.IsNot, ast.NotIn, ast.NotEq))
+    if isinstance(sign, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) and (type(left) is not Node):
+        from gradcli.trace.libraries import function_of
+
+        for kind, name in ((left, right), (right, left)):
+            if isinstance(kind, Class) and isinstance(name, (Class, Module)):  # `type(m) == nn.Linear`
+                return (kind is name or kind.name == getattr(name, "path", "").rpartition(".")[2]) is not negative
+            if type(kind) is Known and type(name) is Module:
+                return (kind.name == function_of(name.path.rpartition(".")[2])) is not negative
     if isinstance(sign, (ast.Is, ast.IsNot)) or (left is None or right is None):
         return (left is right) is not negative if isinstance(sign, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) else None
     if isinstance(sign, (ast.In, ast.NotIn)) and isinstance(right, (dict, list, tuple, str)):

@@ -94,6 +94,7 @@ class Rules(Functions):
 
     def call_layer(self, target: Instance, function: Function, values: list[Any], words: Words, place: ast.AST) -> Any:
         """The value of a call of an object's forward part, which may have a backward part beside it."""
+        self.called.add(id(target))
         rule = target.cls.find("backward")
         if isinstance(rule, Function) and not rule.library and self._worth_checking(rule):
             names = _parameters(function)[1:]

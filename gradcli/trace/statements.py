@@ -11,12 +11,12 @@ from gradcli.graph import INPUT, Node
 from gradcli.ops.arrange import assigned, key_repeats
 from gradcli.ops.compare import where
 from gradcli.problems import GradError, meaning
-from gradcli.trace.arrays import changed, set_numbers
+from gradcli.trace.arrays import array_of, changed, set_numbers
 from gradcli.trace.containers import LIST_METHODS
 from gradcli.trace.control import Break, Continue, Return
 from gradcli.trace.draws import fill
 from gradcli.trace.interpreter import STATEMENTS, Interpreter
-from gradcli.trace.libraries import find
+from gradcli.trace.libraries import find, set_mode
 from gradcli.trace.lists import contains
 from gradcli.trace.readers import index_parts
 from gradcli.trace.traced import Claim
@@ -41,6 +41,9 @@ from gradcli.trace.vocabulary import (
     SEEDERS,
     WITHOUT_GRADIENT,
 )
+
+CHANGING = ("sort", "fill")
+"""NumPy's methods that change the array itself, and give nothing."""
 
 # Definitions -------------------------------------------------------------------------------------
 
@@ -130,8 +133,24 @@ def _set_entry(self: Interpreter, target: ast.Subscript, value: Any, place: ast.
         raise GradError(meaning.cannot_assign(self.span(target), f"a part of {self.found(base)}", "use a plain name"))
 
 
+def _whole_part(self: Interpreter, base: Node, value: Any, place: ast.AST) -> Any:
+    """What is kept of numbers that are put into an array of whole numbers."""
+    root, _ = array_of(self, base)
+    if root not in self.integers:
+        return value
+    if isinstance(value, (int, float)):
+        return int(value)  # as NumPy does
+    node = self.operand(value, place)
+    if not np.all(self.value_of(node) == np.trunc(self.value_of(node))):
+        way_out = "make it an array of floats: `np.array([1.0, 2.0])`, `dtype=float`"
+        what = "putting fractions into an array of whole numbers, which would cut them off,"
+        raise GradError(meaning.not_in_language(self.span(place), what, way_out))
+    return value
+
+
 def _set_part(self: Interpreter, target: ast.Subscript, base: Node, value: Any, place: ast.AST) -> None:
     """`x[key] = v`: from here on, the name is that of a tensor with other numbers at that place."""
+    value = _whole_part(self, base, value, place)
     leaf = _leaf(self, target.value)
     if leaf is not None:
         if self.backwards and self.cut is None:
@@ -380,7 +399,13 @@ def _called(self: Interpreter, node: ast.Call) -> bool:
     if name == "backward" and not isinstance(own, Class):
         backward(self, node)
         return True
-    if name in PASSED_OVER and self.look_up(name) is self.missing:
+    if name in ("eval", "train") and isinstance(own, (Instance, Known)):
+        modes = [self.plain(self.value(a)) for a in (*node.args, *(k.value for k in node.keywords))]
+        set_mode(self, own, name == "train" and modes[:1] != [False], node)
+        return True
+    if name == "zero_" and type(own) is Node:
+        return _in_place(self, node)
+    if name in PASSED_OVER and (isinstance(called, ast.Attribute) or self.look_up(name) is self.missing):
         if name in SEEDERS and isinstance(called, ast.Attribute):
             return self.seed_generator(node)
         if name in self.training:
@@ -398,6 +423,8 @@ def _in_place(self: Interpreter, node: ast.Call) -> bool:
     out = next((k.value for k in node.keywords if k.arg == "out"), None)
     if out is not None:
         return _written_to(self, node, out)
+    if isinstance(called, ast.Attribute) and called.attr in CHANGING and "torch" not in self.imported:
+        return _changed_by_method(self, node, called)
     if not isinstance(called, ast.Attribute) or not called.attr.endswith("_") or called.attr.startswith("_"):
         return False
     name, target, arguments = called.attr[:-1], called.value, list(node.args)
@@ -449,6 +476,21 @@ def _written_to(self: Interpreter, node: ast.Call, target: ast.expr) -> bool:
         return False
     call = ast.copy_location(ast.Call(node.func, node.args, [k for k in node.keywords if k.arg != "out"]), node)
     rebind(self, target, self.operand(self.value(call), node), current, node)
+    return True
+
+
+def _changed_by_method(self: Interpreter, node: ast.Call, called: ast.Attribute) -> bool:
+    """`x.sort()`, `x.fill(3.0)`: NumPy's methods that change the array itself."""
+    current = self.value(called.value)
+    if not isinstance(current, (Node, np.ndarray)) or not isinstance(called.value, (ast.Name, ast.Attribute)):
+        return False
+    if called.attr == "fill" and len(node.args) == 1:
+        filled = self.binary("+", np.zeros(current.shape), self.value(node.args[0]), node, (node, node.args[0]))
+        rebind(self, called.value, self.operand(filled, node), current, node)
+        return True
+    function = ast.Attribute(ast.copy_location(ast.Name("np", ast.Load()), node), called.attr, ast.Load())
+    call = ast.Call(ast.copy_location(function, node), [loaded(called.value), *node.args], node.keywords)
+    rebind(self, called.value, self.operand(self.value(ast.copy_location(call, node)), node), current, node)
     return True
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.graph import Node
 from gradcli.problems import GradError, meaning
-from gradcli.trace.values import Input, Instance, Items, Swept, Table
+from gradcli.trace.values import Chosen, Input, Instance, Items, Swept, Table
 
 if TYPE_CHECKING:
     from gradcli.trace.functions import Words
@@ -121,7 +121,14 @@ def _parameter(function: Any, number: int) -> str:
 
 def _varied(self: Interpreter, value: Any, name: str, place: ast.AST) -> Any:
     """An argument with respect to which is differentiated: numbers that have no name get the parameter's."""
-    if isinstance(value, (Node, Instance)) or value is None:
+    if isinstance(value, Instance):
+        if not value.owner.label:
+            value.owner.label = name
+        for member, part in value.attributes.items():
+            if type(part) in (float, int):
+                value.attributes[member] = self.adopt(Chosen(part), value.owner, member, place)
+        return value
+    if isinstance(value, Node) or value is None:
         return value
     if isinstance(value, (Table, Items)) and value.owner.label:
         return value
@@ -180,6 +187,13 @@ def _mapped(self: Interpreter, value: Transformed, values: list[Any], words: Wor
         raise GradError(
             meaning.wrong_argument(self.span(place), "`in_axes`", expected, self.found(value.settings.get("in_axes")))
         )
+    inside = value.function
+    if type(inside) is Transformed and inside.kind in ("grad", "value_and_grad"):
+        if self.backwards:
+            self.note(f"`{self.text(place)}` passed over: the gradients of every example by itself")
+            return Swept()
+        what, way_out = "`vmap` of `grad`", "take `grad` of the sum over the examples, or `derive` one example"
+        raise GradError(meaning.not_in_language(self.span(place), what, way_out))
     results = []
     for k in range(count):
         self.count_step(place)

@@ -22,10 +22,16 @@ class Input:
 
     value: Any
     differentiable: bool = True
+    parameter: bool = False
+    """Whether it was declared a parameter of a module."""
 
 
 class Length(int):
     """A number that was counted, by `len(x)` or `x.shape`, and not chosen: no gradient is asked of it."""
+
+
+class Chosen(float):
+    """A number that the program declares as one that varies: `Value(0.5)`, `nn.Parameter(torch.tensor(0.5))`."""
 
 
 class Results(tuple[Any, ...]):
