@@ -109,6 +109,13 @@ def _renewed(value: Any, new: Any) -> Any:
     return value
 
 
+def _shares(self: Interpreter, value: Any, root: int) -> bool:
+    """Whether a value is an array, or holds it in a tuple."""
+    if type(value) is tuple:
+        return any(_shares(self, part, root) for part in value)
+    return type(value) is Node and array_of(self, value)[0] == root
+
+
 def _no_view(self: Interpreter, place: ast.AST) -> GradError:
     way_out = "write a new value: `y = ...`, or change the array itself"
     return GradError(
@@ -156,6 +163,8 @@ def changed(self: Interpreter, before: Any, node: Node, place: ast.AST, own: str
                 held[key] = new
         return
     root, views = array_of(self, before)
+    if views and not any(_shares(self, value, root) for held, key, value in _holders(self) if value is not node):
+        return  # nobody has the array that this was a view of
     current = self.current.get(root) or self.graph.nodes[root]
     bases = [current]
     for view in reversed(views):
@@ -174,7 +183,7 @@ def changed(self: Interpreter, before: Any, node: Node, place: ast.AST, own: str
         self.aliases[whole_number] = root
     fresh: dict[int, Node] = {}
 
-    def new(value: Any) -> Any:
+    def after(value: Any) -> Any:
         if isinstance(value, np.ndarray) or value is whole:
             return value
         if value is node:
@@ -189,7 +198,7 @@ def changed(self: Interpreter, before: Any, node: Node, place: ast.AST, own: str
         return made
 
     for held, key, value in holders:
-        renewed = _renewed(value, new)
+        renewed = _renewed(value, after)
         if renewed is value:
             continue
         if held is self.names and isinstance(renewed, Node):

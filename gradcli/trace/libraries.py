@@ -9,11 +9,14 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from gradcli.graph import Node
 from gradcli.graph.op import REGISTRY
 from gradcli.language import read
 from gradcli.problems import GradError, Source, meaning
 from gradcli.trace import transforms
+from gradcli.trace.arrays import set_numbers
 from gradcli.trace.draws import DRAWS, OF_TORCH, draw
 from gradcli.trace.training import sweep_from
 from gradcli.trace.values import Class, Instance, Items, Known, Module, Super, Swept, Table
@@ -212,8 +215,17 @@ def _parameters(self: Interpreter, target: Instance, values: list[Any], words: A
 
 
 def _named_parameters(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
-    above = f"{target.owner.path()}."
-    return Items((node.name.removeprefix(above), node) for node in _own(self, target))
+    return Items((_name_in(self, target, node), node) for node in _own(self, target))
+
+
+def _name_in(self: Interpreter, target: Instance, node: Node) -> str:
+    """The name of a parameter inside an object, whose own name may not be known yet."""
+    owner, member = self.local.get(node.number, (None, node.name))
+    parts = [member]
+    while owner is not None and owner is not target.owner:
+        parts.insert(0, owner.label)
+        owner = owner.parent
+    return re.sub(r"\[\"?(\w+)\"?\]", r".\1", ".".join(p for p in parts if p).replace(".[", "[")).lstrip(".")
 
 
 def _modules_in(value: Any) -> list[Any]:
@@ -274,8 +286,26 @@ def _train(self: Interpreter, target: Any, values: list[Any], words: Any, place:
 
 
 def _state(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
-    above = f"{target.owner.path()}."
-    return Table({node.name.removeprefix(above): node for node in self.parameters(target)})
+    return Table({_name_in(self, target, node): node for node in self.parameters(target)})
+
+
+def _load_state(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    """`target.load_state_dict(model.state_dict())`: the numbers of one module put into another."""
+    given = values[0] if values else None
+    if not isinstance(given, dict):
+        expected = "a dictionary of tensors by name"
+        found = self.found(given)
+        raise GradError(meaning.wrong_argument(self.span(place), "what `load_state_dict` loads", expected, found))
+    numbers = {
+        key: value if not isinstance(value, Node) else np.array(self.value_of(value)) for key, value in given.items()
+    }
+    for node in self.parameters(target):
+        name = _name_in(self, target, node)
+        if name in numbers and not set_numbers(self, node, numbers[name], place):
+            expected = f"of shape {node.shape} for `{name}`"
+            found = self.found(given[name])
+            raise GradError(meaning.wrong_argument(self.span(place), "what `load_state_dict` loads", expected, found))
+    return None
 
 
 def _nothing(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
@@ -303,5 +333,6 @@ OBJECT_METHODS: dict[str, Callable[..., Any]] = {
     "state_dict": _state,
     **dict.fromkeys(("register_buffer", "register_parameter", "add_module"), _register),
     "zero_grad": _nothing,
+    "load_state_dict": _load_state,
 }
 """What PyTorch's modules can do without saying so."""
