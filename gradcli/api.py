@@ -170,15 +170,35 @@ def _last_definition(traced: Traced) -> Node:
     raise GradError(meaning.nothing_to_derive(span, traced.source.name, f"only inputs are defined: {inputs}"))
 
 
+_LOSS = re.compile(r"(?:.*[._])?(?:loss(?:es)?|costs?|L|J|objective)(?:_history)?(?:\[\d+\])?", re.IGNORECASE)
+"""What programs call the number that they make small."""
+
+
 def _scalar_beside(traced: Traced, last: Node) -> Node:
     """The output of a file that says nothing about it, given its last definition.
 
     A pasted program may go on after its loss, with the gradients that it computes by hand.  So a last definition that
     is a tensor gives way to a scalar that nothing uses, if there is just one: that is a result, too.
     """
-    if math.prod(last.shape) == 1:
+    if math.prod(last.shape) == 1 and ("import " not in traced.source.text or _LOSS.fullmatch(last.name)):
         return last
     used = {o.number for n in traced.graph.nodes for o in n.operands}
+    losses = [
+        node
+        for node in traced.names.values()
+        if node.operands
+        and not node.shape
+        and node.differentiable
+        and _LOSS.fullmatch(node.name)
+        and node.number not in used
+    ]
+    if losses and "import " in traced.source.text:
+        traced.notes.append(
+            f"the output is `{losses[-1].name}`, which nothing uses; the last definition is `{last.name}`"
+        )
+        return losses[-1]
+    if math.prod(last.shape) == 1:
+        return last
     results = [
         node
         for node in traced.names.values()

@@ -17,7 +17,7 @@ from gradcli.ops.arithmetic import over_square
 from gradcli.ops.compare import keep, where
 from gradcli.ops.elementwise import _sigmoid, absolute, sigmoid, sigmoid_rest, tanh, tanh_slope
 from gradcli.ops.error_function import normal_cdf, normal_density, settled
-from gradcli.ops.shapes import broadcast, positive, real, same
+from gradcli.ops.shapes import broadcast, flag, positive, real, same
 
 
 def _number(x: Any) -> Any:
@@ -152,6 +152,22 @@ gelu = operator(
     sympy=lambda s, x: x * (1 + s.erf(x / s.sqrt(2))) / 2,
     doc="x times the normal distribution below x; slope cdf(x) + x * density(x).  "
     'approximate="tanh" is the form with tanh (which JAX takes unless told otherwise).',
+)
+
+
+def _jax_gelu(approximate: bool = True) -> dict[str, str]:
+    return {"approximate": "tanh"} if approximate else {}
+
+
+operator(
+    "jax.gelu",
+    "x",
+    settings={"approximate": Setting(flag, True)},
+    shape=same,
+    expands=lambda x, **settings: (gelu, _jax_gelu(**settings)),
+    forward=lambda x, **settings: _gelu(x, **_jax_gelu(**settings)),
+    vjp=None,
+    doc="gelu as in JAX, which takes the form with tanh unless told otherwise.",
 )
 
 

@@ -211,15 +211,17 @@ def _is_function(name: str) -> bool:
     return any(name in words for words in (CREATORS, SPECIAL, BUILTINS, WRAPPERS, DTYPES))
 
 
-def _meant(node: ast.Call, name: str, base: Any, torch: bool) -> Op | None:
+def _meant(node: ast.Call, name: str, base: Any, imported: set[str]) -> Op | None:
     """The operator of a call: PyTorch's own where the call is PyTorch's, as `torch.var(x)` and `x.var(dim=0)` are.
 
-    `torch` says whether the program imports PyTorch, whose methods are meant then.
+    `imported` are the libraries of the program: where PyTorch is one, its methods are meant.
     `base` is the library or the tensor before the dot; None for a bare name, which has NumPy's meaning.
     """
     words = {keyword.arg for keyword in node.keywords}
+    torch, jax = "torch" in imported, "jax" in imported
     if isinstance(base, Module):
-        own = DIALECTS.get(f"torch.{name}") if base.path in _TORCH else None
+        library = "jax" if jax and base.path in ("nn", "jax.nn") else "torch" if base.path in _TORCH else ""
+        own = DIALECTS.get(f"{library}.{name}") if library else None
     elif base is None:
         own = None
     elif words & _TORCH_WORDS:
@@ -246,7 +248,7 @@ def _by_name(reader: Interpreter, node: ast.Call, name: str, place: ast.expr, ba
             way_out = "a formula file is read, never run: write the formula out"
             raise GradError(meaning.not_in_language(reader.span(place), f"Python's `{name}`", way_out))
         raise GradError(meaning.unknown_function(reader.span(place), name, known_functions()))
-    op = _meant(node, name, base, "torch" in reader.imported)
+    op = _meant(node, name, base, reader.imported)
     if op is not None and len(node.args) == 1 and not node.keywords and _takes_one_operand(op):
         operand = reader.operand(reader.value(node.args[0]), node.args[0])
         return reader.apply(op, (operand,), None, node, (node.args[0],))
@@ -256,7 +258,7 @@ def _by_name(reader: Interpreter, node: ast.Call, name: str, place: ast.expr, ba
 
 def _called(reader: Interpreter, call: Call, name: str, base: Module | None) -> Any:
     """A call whose arguments have been read."""
-    op = _meant(call.place, name, base, "torch" in reader.imported)
+    op = _meant(call.place, name, base, reader.imported)
     if base is None and name in BUILTINS:
         _require(reader, call, name)
         return BUILTINS[name](reader, call)
@@ -293,7 +295,7 @@ def _require(reader: Interpreter, call: Call, name: str) -> None:
 
 
 def _method(reader: Interpreter, node: ast.Call, function: ast.Attribute, base: Any) -> Any:
-    op = _meant(node, function.attr, base, "torch" in reader.imported)
+    op = _meant(node, function.attr, base, reader.imported)
     first = _first_plain(function.attr, op)
     call = _arguments(reader, node, function.attr, None if first is None else first - 1)
     call.values.insert(0, base)

@@ -107,6 +107,8 @@ class Expressions:
         self.owner: Owner | None = None
         """What the names of the call that is being read belong to; None for the file's own."""
         self.modules = set(MODULES)
+        self.imported: set[str] = set()
+        """The libraries that the program imports."""
         self.line = 0
         self.plain_mode = False
         self.deciding = False
@@ -525,6 +527,8 @@ class Expressions:
     def binary(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
         """`left sign right`: of plain numbers a plain number, else a node."""
         a, b = type(left), type(right)
+        if sign == "+" and "micrograd" in self.imported and (isinstance(left, list) or isinstance(right, list)):
+            return Items([*self.iterate(left, sides[0]), *self.iterate(right, sides[1])])  # its lists are Python's
         if a in _NOT_YET_TENSORS or b in _NOT_YET_TENSORS:
             left, right = self._as_tensors(sign, left, right, sides)
             a, b = type(left), type(right)

@@ -59,8 +59,6 @@ class Interpreter(Rules):
         self.without_gradient = False
         self.paths: dict[str, str] = dict(PATHS)
         """What the names of libraries stand for: `np` is `numpy`."""
-        self.imported: set[str] = set()
-        """The libraries that the program imports."""
         self.called = set()
         self.layers: Scope = {}
         self.statement_start = 0

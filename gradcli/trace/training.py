@@ -225,7 +225,7 @@ def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: b
     for place, load in loads:
         base = load.partition("[")[0]
         roots = self.tainted.get(_last_word(base)) or _spelled(self, base)
-        if name in roots:
+        if name in roots or any(name in _LONG_NAMES.get(root, ()) for root in roots):
             return True
         own = _key_of(self, place) if "*" in roots and key is not None else None
         if own is not None and (own == key or (isinstance(own, str) and root_of(own) == str(key).lower())):
@@ -274,6 +274,9 @@ _SPELLINGS = (
     re.compile(r"(\w+?)_?grads?"),
     re.compile(r"(\w+?)_(?:gradient|error|delta)s?"),
 )
+_LONG_NAMES = {"w": ("weight", "weights", "coef_"), "b": ("bias", "biases", "intercept_")}
+"""What a gradient of one letter, `dw`, is the gradient of where names are long."""
+
 _ENDINGS = ("grad", "grads", "gradient", "gradients", "error", "errors", "delta", "deltas")
 _ALL = re.compile(r"_?(?:grads?|gradients?|dparams|d_params|param_grads)")
 

@@ -1,0 +1,57 @@
+"""Small programs whose gradients hang on what a line means in NumPy, PyTorch, JAX or micrograd.
+
+`meanings.json` holds the programs and the gradients that follow from the libraries' documents: changes in place that
+other names, entries and views see, numbers that are put into parameters, modes, buffers, and PyTorch's own functions.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gradcli
+from gradcli.problems import GradError
+
+PROGRAMS: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "meanings.json").read_text(encoding="utf-8"))
+
+REFUSED = {
+    "gradients of every example": (
+        "import jax.numpy as jnp\nfrom jax import grad, vmap\ndef f(w, x):\n    return (w * x) ** 2\nw = 0.5\n"
+        "X = jnp.array([1.0, 2.0])\nper = vmap(grad(f), in_axes=(None, 0))(w, X)\n",
+        "`vmap` of `grad`",
+    ),
+    "fractions in whole numbers": (
+        "import numpy as np\nw = np.array([1.5, 2.0])\na = np.array([1, 2, 3])\na[:2] = w\nL = np.sum(a * 2.0)\n",
+        "fractions",
+    ),
+    "a reshaped transpose": (
+        "import numpy as np\nw = np.array([[1.0, 2.0], [3.0, 4.0]])\nx = w * 1\ny = x.T.reshape(-1)\ny[0] = 5.0\n"
+        "L = np.sum(x ** 2)\n",
+        "in-place change of such a view",
+    ),
+    "a kind that is not known": ("import numbers\nx = 2.0\nL = x if isinstance(x, numbers.Number) else x**2\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_gradients_are_those_of_the_library(name: str) -> None:
+    report = gradcli.derive("\n".join(PROGRAMS[name]["program"]) + "\n")
+    for node, gradient in PROGRAMS[name]["gradients"].items():
+        np.testing.assert_allclose(report.gradient(node), gradient, rtol=1e-8, atol=1e-12, err_msg=node)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_is_refused(name: str) -> None:
+    program, message = REFUSED[name]
+    with pytest.raises(GradError) as caught:
+        gradcli.derive(program)
+    assert message in caught.value.problems[0].message
+
+
+def test_what_programs_call_their_loss_is_the_output() -> None:
+    program = "import numpy as np\nw = np.array([1.0, 2.0])\nloss = np.sum(w**2)\ncheck = np.sum(w) * 2\n"
+    assert gradcli.derive(program).output == "loss"
