@@ -15,7 +15,7 @@ import numpy as np
 from gradcli.graph import Node, Op, ShapeError, Writing
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import HUGE, Expressions
-from gradcli.trace.values import Module, Results
+from gradcli.trace.values import Known, Module, Results
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "dim": ("axis",),
@@ -218,8 +218,14 @@ def expected_arguments(least: int, most: int) -> str:
     return f"{least} argument{'s' * (least != 1)}" if least == most else f"{least} to {most} arguments"
 
 
+_TYPES = {"float": "float64", "int": "int64", "bool": "bool"}
+"""Python's own types, as precisions: `x.astype(float)`."""
+
+
 def _setting(reader: Expressions, op: Op, name: str, value: Any, place: ast.AST) -> Any:
     setting = op.settings[name]
+    if type(value) is Known and value.name in _TYPES:
+        value = _TYPES[value.name]
     plain = reader.plain(value)
     plain = plain.tolist() if isinstance(plain, np.ndarray) else plain
     plain = plain.path.split(".")[-1] if isinstance(plain, Module) else plain

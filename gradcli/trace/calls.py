@@ -284,6 +284,7 @@ def _require(reader: Interpreter, call: Call, name: str) -> None:
         "list": 0,
         "tuple": 0,
         "dict": 0,
+        "OrderedDict": 0,
         "print": 0,
         "str": 0,
         "set": 0,

@@ -285,7 +285,8 @@ def _listed(values: list[Any]) -> Any:
 
 
 def _list(self: Interpreter, call: Any) -> Any:
-    return _listed(self.iterate(call.values[0], call.places[0]) if call.values else [])
+    values = self.iterate(call.values[0], call.places[0]) if call.values else []
+    return _listed([self.picked_or_plain(value, call.place) for value in values])
 
 
 def _tuple(self: Interpreter, call: Any) -> Any:
@@ -432,6 +433,7 @@ BUILTINS: dict[str, Callable[[Any, Any], Any]] = {
     "tuple": _tuple,
     "sorted": _sorted,
     "dict": _new_dict,
+    "OrderedDict": _new_dict,
     "str": _text,
     "map": _map,
     "set": _unique,

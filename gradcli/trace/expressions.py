@@ -470,7 +470,7 @@ class Expressions:
                 return value.data
             if value.dtype in ("bool", "int64"):
                 return value_of(value)
-            return value
+            return self.whole_number(value) if self.plain_mode else value
         if isinstance(value, tuple):
             return tuple(map(self.plain, value))
         if isinstance(value, list):
@@ -478,6 +478,21 @@ class Expressions:
         if isinstance(value, slice):
             return slice(*map(self.plain, (value.start, value.stop, value.step)))
         return value
+
+    def whole_number(self, value: Any) -> Any:
+        """A number that was computed from whole ones, `i + 1`, where it counts something; else the value itself."""
+        if type(value) is not Node or value.shape or value.op is INPUT:
+            return value
+        stack, seen = [value], {value.number}
+        while stack:
+            node = stack.pop()
+            if node.op is INPUT and node.number not in self.raw:
+                return value
+            new = [o for o in node.operands if o.op is not CONSTANT and o.number not in seen]
+            seen |= {o.number for o in new}
+            stack += new
+        number = float(value_of(value))
+        return int(number) if number.is_integer() else value
 
     # Operations ------------------------------------------------------------------------------
 

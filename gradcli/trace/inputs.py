@@ -16,7 +16,7 @@ from gradcli.graph import Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.ops.arrange import reshape
 from gradcli.ops.create import CREATORS, TooLarge
-from gradcli.ops.pass_on import cast, dtype_name, stop_gradient
+from gradcli.ops.pass_on import cast, dtype_name, identity, stop_gradient
 from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
 from gradcli.trace.binding import Call, expected_arguments, written_keyword
@@ -113,6 +113,8 @@ def wrapped(reader: Expressions, call: Call) -> Any:
         node = reader.operand(value, place)
         if precision and precision != node.dtype:
             return reader.apply(cast, (node,), {"dtype": precision}, call.place, (place,))
+        if call.name in ("array", "tensor") and type(value) is Node and node.shape:  # an array of its own
+            return reader.apply(identity, (node,), None, call.place, (place,))
         return node
     if isinstance(value, Input):
         return value
@@ -263,7 +265,7 @@ def _size(reader: Expressions, call: Call) -> Any:
 
 def _range(reader: Expressions, call: Call) -> Any:
     """`range(4)` as an index: the numbers themselves."""
-    bounds = [reader.plain(v) for v in call.values]
+    bounds = [reader.whole_number(reader.plain(v)) for v in call.values]
     if not 1 <= len(bounds) <= 3 or not all(isinstance(b, int) for b in bounds) or 0 in bounds[2:]:
         raise GradError(
             meaning.wrong_argument(reader.span(call.place), "what `range` counts by", "whole numbers", "something else")

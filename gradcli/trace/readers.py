@@ -13,7 +13,7 @@ from gradcli.graph.op import INFIX, REGISTRY
 from gradcli.ops.arrange import index_key, transpose
 from gradcli.ops.compare import logical_and
 from gradcli.ops.linalg import matrix_power
-from gradcli.ops.pass_on import stop_gradient
+from gradcli.ops.pass_on import identity, stop_gradient
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import READERS, Expressions, Silent
 from gradcli.trace.values import (
@@ -116,8 +116,9 @@ def _unary(self: Expressions, node: ast.UnaryOp) -> Any:
         return -value if sign == "-" else value
     op = INFIX.get("u" + sign)
     operand = self.operand(value, node.operand, "mask" if sign == "~" else "number")
-    if op is None:  # a plus sign changes nothing
-        return operand
+    if op is None:  # a plus sign changes nothing, but NumPy's arrays are copied
+        own = bool(operand.shape) and "numpy" in self.imported
+        return self.apply(identity, (operand,), None, node, (node.operand,)) if own else operand
     if sign == "~":
         self._masks([operand], [node.operand], sign)
     elif operand.dtype == "bool":

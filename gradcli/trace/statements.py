@@ -33,6 +33,7 @@ from gradcli.trace.values import (
     Table,
 )
 from gradcli.trace.vocabulary import (
+    ASIDE,
     BINARY,
     BOOKKEEPING,
     CONTEXTS,
@@ -112,7 +113,7 @@ def _set_entry(self: Interpreter, target: ast.Subscript, value: Any, place: ast.
         self.names[name] = family
     base = self.value(target.value)
     key = self.plain_value(target.slice)
-    if type(base) is Swept:
+    if type(base) is Swept or (type(base) is Module and self.full_path(base.path).partition(".")[0] in ASIDE):
         return
     if type(base) is Table:
         if not isinstance(key, (str, int, float, tuple)) or contains(key, Node):
