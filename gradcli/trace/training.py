@@ -218,6 +218,8 @@ def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: b
     if not augmented and all(t != text for _, t in loads):
         return False
     current = _current(self, target)
+    if isinstance(current, (int, float)) and any(_last_word(t.partition("[")[0]) in self.tainted for _, t in loads):
+        self.note(f"`{text}` is a plain number here, so no gradient of it is shown: `np.zeros(1)` would have one")
     if type(current) is not Node or current.op is not INPUT:
         return False
     key = _key_of(self, target)
