@@ -187,3 +187,20 @@ def test_low_precision_is_no_error(text: str, dtype: str) -> None:
     except gradcli.GradError:  # a number that this precision cannot hold
         return
     assert check(report).verdict is not Verdict.DISAGREE, text
+
+
+def test_a_function_that_is_0_everywhere_has_slopes_of_0() -> None:
+    report = gradcli.derive("x = [0.3, -1.7, 2.2]\nL = sum(x - mean(x))")
+    assert check(report).verdict in (Verdict.AGREE, Verdict.INACCURATE)
+    assert check(report, gradients={"x": [0.0, 1e-3, 0.0]}).wrong
+
+
+def test_one_wrong_entry_of_a_large_gradient_is_seen() -> None:
+    report = gradcli.derive("W = randn(60, 60, seed=0)\nx = randn(60, 60, seed=1)\nL = sum(tanh(W @ x / 8) ** 2)")
+    right = report.gradient("W")
+    wrong = right.copy()
+    wrong[7, 11] *= 1.01
+    assert not check(report, seconds=0.5).wrong
+    found = check(report, gradients={"W": wrong}, seconds=4.0).gradients["W"]
+    assert found.wrong
+    assert found.worst.index == (7, 11)

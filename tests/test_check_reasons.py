@@ -83,7 +83,7 @@ def test_many_kinks_are_judged_together() -> None:
 
 
 def test_an_error_in_the_engine_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    from gradcli.verify import check as module
+    from gradcli.verify import mover as module
 
     def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError("of all things")

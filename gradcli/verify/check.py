@@ -12,8 +12,7 @@ of their own: kinks, jumps, infinite slopes, wrong rules.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,20 +20,21 @@ import numpy as np
 from gradcli.graph import INPUT, Node
 from gradcli.report import Report
 from gradcli.verify.custom import check_custom_rules
-from gradcli.verify.differences import Differences, central_differences
-from gradcli.verify.directions import random_directions
-from gradcli.verify.exact import Exact, ancestors, cost
+from gradcli.verify.differences import central_differences
+from gradcli.verify.exact import ancestors, cost
 from gradcli.verify.hull import HullSearch
-from gradcli.verify.precise import Arithmetic
-from gradcli.verify.probe import EXPONENTS, Kind, Probe, Side, probe
-from gradcli.verify.reasons import Diagnosis
+from gradcli.verify.large import DIFFERENCES, judge_large
+from gradcli.verify.mover import DIGITS, SURE, Mover, Place
+from gradcli.verify.precision import BITS, KEPT, coarsest
+from gradcli.verify.probe import EXPONENTS, Kind, Probe, Side
+from gradcli.verify.reasons import Diagnosis, hits
+from gradcli.verify.rounded import rounding_noise
 from gradcli.verify.rules import wrong_rules
 from gradcli.verify.symbolic import read_symbolically
 from gradcli.verify.verdict import (
     Check,
     Entry,
     GradientCheck,
-    Index,
     Numeric,
     ResultCheck,
     RuleCheck,
@@ -43,15 +43,8 @@ from gradcli.verify.verdict import (
     worst,
 )
 
-DIGITS = tuple(EXPONENTS)
-PRECISION = {"float64": 53, "float32": 24, "float16": 11}
-"""The bits of a number."""
-LOOSEST = {"float64": 1e-9, "float32": 2.0**-17, "float16": 2.0**-8}
-"""By how much, relative to itself, a gradient of this dtype may be off and still agree."""
 RULE = 1e-12
 """By how much the sweep at 130 digits may be off: rules hold numbers such as 0.044715 in 53 bits."""
-SURE = 1e-9
-"""How well a difference must be known, relative to itself, to judge by it."""
 NOTHING = 1e-20
 """And relative to the function, where it should be 0."""
 FAINT = -160
@@ -76,26 +69,6 @@ RULES_COST = 20_000
 """Up to so many operations, every operator's rule is looked at alone as well."""
 PLACES = 100
 """At so many places, where every gradient is right; if one is wrong, at all."""
-DIFFERENCES = 4_000
-"""Up to so many entries, each has a difference in float64 of its own."""
-
-
-@dataclass(slots=True)
-class _Place:
-    """One entry of a gradient, and what becomes known of it."""
-
-    node: Node
-    index: Index
-    value: float
-    rule: Any = None
-    """The sweep's value at 130 digits."""
-    verdict: Verdict | None = None
-    probe: Probe | None = None
-    allowed: bool | None = None
-    slope: float | None = None
-    """What a difference in float64 says, where nothing better is known."""
-    reason: str = ""
-    found: Diagnosis = field(default_factory=Diagnosis)
 
 
 def check(
@@ -140,11 +113,9 @@ class _Checker:
         self._moving: set[int] = set()
         """The nodes that can be moved at many digits."""
         self.singles = 0
-        self._exacts: dict[int, Exact] = {}
-        self._noises: dict[int, Any] = {}
         self._swept: dict[int, dict[int, Any]] = {}
-        self._typical: dict[int, Any] = {}
         self.random = np.random.default_rng(20)
+        self.mover = Mover(report, self.random)
 
     # The course of a check ------------------------------------------------------------------------
 
@@ -179,29 +150,29 @@ class _Checker:
             self.notes.append(f"the rules that the file states were not checked: {_told(error)}")
             return ()
 
-    def _judge_all(self, places: dict[str, list[_Place]], everywhere: list[_Place]) -> None:
+    def _judge_all(self, places: dict[str, list[Place]], everywhere: list[Place]) -> None:
         needed = cost(ancestors(self.report.output_node)) * COST * EVALUATIONS + self.total * ENTRY
         if needed > self.seconds / 2:
             self.notes.append(
                 f"too large for {DIGITS[0]} digits in {self.seconds:g} s: each gradient is judged whole along random "
                 f"directions, and up to {DIFFERENCES:,} of its entries by differences in float64"
             )
-            self._judge_large(places)
+            self.floats = judge_large(self.report, places, self.random, self.until, self.progress)
         else:
             self._judge(everywhere)
         self._judge_sympy(places)
 
-    def _places(self, name: str) -> list[_Place]:
+    def _places(self, name: str) -> list[Place]:
         node = self.report.by_name[name]
         value = np.asarray(self.given[name] if name in self.given else self.report.gradient(name), dtype=float)
         if value.shape != node.shape and name not in self.given:  # a rule forgot an axis
             value = np.full(node.shape, np.nan)
         if value.shape != node.shape:
             raise ValueError(f"a gradient of {name} must have shape {node.shape}, not {value.shape}")
-        return [_Place(node, index, float(value[index])) for index in np.ndindex(*node.shape)]
+        return [Place(node, index, float(value[index])) for index in np.ndindex(*node.shape)]
 
-    def _judge(self, places: list[_Place]) -> None:
-        exact = self._exact(DIGITS[0])
+    def _judge(self, places: list[Place]) -> None:
+        exact = self.mover.exact(DIGITS[0])
         m = exact.arithmetic
         if not m.context.isfinite(exact.result):
             found = Diagnosis.of_value(exact)
@@ -220,7 +191,7 @@ class _Checker:
                 p.rule, p.verdict = m.nan, Verdict.DISAGREE
                 p.reason = f"the gradient has shape {np.shape(rule)}, not {p.node.shape}"
                 continue
-            p.rule = m.of(0) if rule is None else m.of(rule[p.index] if p.index else rule)
+            p.rule = p.entry_of(rules, m)
         self._judge_groups([p for p in places if p.verdict is None])
         self._reconsider(places)
         wrong = any(p.verdict is Verdict.DISAGREE for p in places)
@@ -228,28 +199,18 @@ class _Checker:
         self._judge_kinks([p for p in places if p.verdict is Verdict.KINK])
         self._judge_floats([p for p in places if p.verdict is Verdict.AGREE])
 
-    def _rules_wanted(self, places: list[_Place]) -> bool:
+    def _rules_wanted(self, places: list[Place]) -> bool:
         """Whether each rule is looked at alone: where it costs little, or a gradient is wrong."""
         wrong = any(p.verdict is Verdict.DISAGREE for p in places)
-        return wrong or cost(self._exact(DIGITS[0]).nodes) < RULES_COST
-
-    def _exact(self, digits: int) -> Exact:
-        if digits not in self._exacts:
-            self._exacts[digits] = Exact(self.report, digits)
-        return self._exacts[digits]
-
-    def _noise(self, digits: int) -> Any:
-        if digits not in self._noises:
-            self._noises[digits] = self._exact(digits).noise(Exact(self.report, digits + 40))
-        return self._noises[digits]
+        return wrong or cost(self.mover.exact(DIGITS[0]).nodes) < RULES_COST
 
     # Many at once ---------------------------------------------------------------------------------
 
-    def _judge_groups(self, places: list[_Place]) -> None:
+    def _judge_groups(self, places: list[Place]) -> None:
         """Acquits groups along random directions; halves those that fail until single entries are left."""
         groups = self._grouped(places)
         waiting = [g for g in groups if g]
-        crowd: list[_Place] = []
+        crowd: list[Place] = []
         begun = time.monotonic()
         while waiting:
             if time.monotonic() > self.until:
@@ -265,19 +226,15 @@ class _Checker:
                     self.singles += 1
                 else:
                     crowd += group
-            elif crowd and self._finite(group):
+            elif crowd and self.mover.finite(group):
                 crowd += group
             else:
                 half = len(group) // 2
                 waiting += [group[half:], group[:half]]
         if crowd:
-            self._judge_crowd(crowd, [p for p in places if p.verdict is Verdict.KINK and self._finite([p])])
+            self._judge_crowd(crowd, [p for p in places if p.verdict is Verdict.KINK and self.mover.finite([p])])
 
-    def _finite(self, group: list[_Place]) -> bool:
-        m = self._exact(DIGITS[0]).arithmetic
-        return all(m.context.isfinite(p.rule) and self._movable(p) for p in group)
-
-    def _judge_crowd(self, crowd: list[_Place], kinks: list[_Place]) -> None:
+    def _judge_crowd(self, crowd: list[Place], kinks: list[Place]) -> None:
         """Many entries in doubt, most likely at kinks: are they a mean of the gradients at points nearby?
 
         Each such gradient is the sweep's own, and believed only if the function moves as it says at that point.
@@ -285,14 +242,14 @@ class _Checker:
         until = min(self.until, time.monotonic() + CROWD_SECONDS)
         for p in crowd:
             p.reason = f"more than {self.singles} entries were in doubt; this one was not settled"
-        crowd = [p for p in crowd if self._finite([p])]
+        crowd = [p for p in crowd if self.mover.finite([p])]
         movers = crowd + kinks
         target = np.array([p.value for p in movers])
         if not np.all(np.isfinite(target)) or not movers:
             return
         search = HullSearch(target, self.random)
         while time.monotonic() < until:
-            search.visit(lambda direction: self._swept_near(movers, direction))
+            search.visit(lambda direction: self.mover.swept_near(movers, direction))
             if search.rounds > 1 and search.found(self._room(movers)):
                 self._settle_crowd(crowd, np.array(search.points)[:, : len(crowd)])
                 return
@@ -302,9 +259,9 @@ class _Checker:
                 crowd[k].reason = ""
                 self._judge_one(crowd[k])
 
-    def _settle_crowd(self, crowd: list[_Place], points: Any) -> None:
+    def _settle_crowd(self, crowd: list[Place], points: Any) -> None:
         """All these values are slopes of the function, or a mean of slopes that meet here."""
-        m = self._exact(DIGITS[0]).arithmetic
+        m = self.mover.exact(DIGITS[0]).arithmetic
         for p, low, high in zip(crowd, points.min(axis=0), points.max(axis=0), strict=True):
             p.reason = ""
             if high - low <= 1e-12 * max(abs(low), abs(high)):
@@ -313,71 +270,28 @@ class _Checker:
                 p.verdict = Verdict.KINK
                 p.probe = Probe(*[Side(Kind.SLOPE, m.of(float(s)), m.of(0)) for s in (low, high)])
 
-    def _swept_near(self, places: list[_Place], direction: Any) -> Any:
-        """The sweep's gradient a little way along a direction, if the function moves there as it says; else None."""
-        exact = self._exact(DIGITS[0])
-        m = exact.arithmetic
-        moved = exact.downstream({p.node.number for p in places})
-        away = [m.of(float(d)) * self._scale(p) * m.power(10, -30) for p, d in zip(places, direction, strict=True)]
-        shifts = self._directions(m, places, away)
-        rules = exact.gradients(exact.values(shifts, moved))
-        slopes = []
-        for p in places:
-            rule = rules.get(p.node.number)
-            slopes.append(m.of(0) if rule is None else m.of(rule[p.index] if p.index else rule))
-        weights = self.random.uniform(0.5, 1.5, len(places))
-        probing = [m.of(float(w)) * self._scale(p) * m.power(10, -70) for w, p in zip(weights, places, strict=True)]
-        there = [
-            exact.at(self._directions(m, places, [a + sign * b for a, b in zip(away, probing, strict=True)]), moved)
-            for sign in (1, -1)
-        ]
-        told = sum((g * h for g, h in zip(slopes, probing, strict=True)), m.of(0))
-        heard = sum((abs(g * h) for g, h in zip(slopes, probing, strict=True)), m.of(0))
-        if not abs((there[0] - there[1]) / 2 - told) <= SURE * heard + self._noise(m.digits):
-            return None
-        return np.array([m.floats(s) for s in slopes])
-
-    def _grouped(self, places: list[_Place]) -> list[list[_Place]]:
+    def _grouped(self, places: list[Place]) -> list[list[Place]]:
         """Entries whose gradients are of like size together, for each must be heard; zeros apart."""
-        m = self._exact(DIGITS[0]).arithmetic
-        groups: dict[Any, list[_Place]] = {}
+        m = self.mover.exact(DIGITS[0]).arithmetic
+        groups: dict[Any, list[Place]] = {}
         for p in places:
-            if not m.context.isfinite(p.rule) or not self._movable(p):
+            if not m.context.isfinite(p.rule) or not self.mover.movable(p):
                 groups[id(p)] = [p]
                 continue
-            size = abs(p.rule) * self._scale(p)
+            size = abs(p.rule) * self.mover.scale(p)
             bits = 0 if size == 0 else int(m.context.mag(size))
             # what is far below the function is heard at more digits, and then over a wider range
             band = "zero" if size == 0 else bits // 64 if bits > FAINT else ("faint", bits // 320)
             groups.setdefault(band, []).append(p)
         return list(groups.values())
 
-    def _movable(self, p: _Place) -> bool:
-        value = self._exact(DIGITS[0]).base[p.node.number]
-        entry = value[p.index] if p.index else value
-        return bool(self._exact(DIGITS[0]).arithmetic.context.isfinite(entry))
-
-    def _scale(self, p: _Place) -> Any:
-        """What a step is small beside: the entry's own size, or where it is 0 that of its fellows."""
-        exact = self._exact(DIGITS[0])
-        m = exact.arithmetic
-        value = exact.base[p.node.number]
-        entry = abs(m.of(value[p.index] if p.index else value))
-        if entry != 0 and m.context.isfinite(entry):
-            return entry
-        if p.node.number not in self._typical:
-            floats = np.abs(np.asarray(m.floats(value), dtype=float)).ravel()
-            sizes = floats[(floats != 0) & np.isfinite(floats)] if p.index else []
-            self._typical[p.node.number] = m.of(min(float(np.median(sizes)), 1.0) if len(sizes) else 1.0)
-        return self._typical[p.node.number]
-
-    def _acquitted(self, group: list[_Place]) -> bool:
+    def _acquitted(self, group: list[Place]) -> bool:
         """Whether along two random directions the function moves as the sweep says.
 
         Gradients far smaller than the function itself are heard only at more digits.
         """
-        m = self._exact(DIGITS[0]).arithmetic
-        loudest = max(abs(p.rule) * self._scale(p) for p in group)
+        m = self.mover.exact(DIGITS[0]).arithmetic
+        loudest = max(abs(p.rule) * self.mover.scale(p) for p in group)
         faint = loudest != 0 and m.context.mag(loudest) <= FAINT
         for digits in DIGITS[faint:]:
             heard = self._heard(group, digits)
@@ -385,9 +299,9 @@ class _Checker:
                 return heard
         return False
 
-    def _heard(self, group: list[_Place], digits: int) -> bool | None:
+    def _heard(self, group: list[Place], digits: int) -> bool | None:
         """The same at a number of digits; None where these are too few to tell."""
-        exact = self._exact(digits)
+        exact = self.mover.exact(digits)
         m = exact.arithmetic
         moved = exact.downstream({p.node.number for p in group})
         for _ in range(2):
@@ -395,12 +309,12 @@ class _Checker:
             steps, expected, loud = [], m.of(0), m.of(0)
             for p, u in zip(group, weights, strict=True):
                 rule = m.number(p.rule)
-                step = m.of(float(u)) * (m.divide(1, abs(rule)) if rule != 0 else m.number(self._scale(p)))
+                step = m.of(float(u)) * (m.divide(1, abs(rule)) if rule != 0 else m.number(self.mover.scale(p)))
                 steps.append(step)
                 expected = expected + rule * step
                 loud = loud + abs(rule * step)
-            reach = max(abs(s) / m.number(self._scale(p)) for s, p in zip(steps, group, strict=True))
-            found = self._along(exact, group, steps, 1 / reach, moved)
+            reach = max(abs(s) / m.number(self.mover.scale(p)) for s, p in zip(steps, group, strict=True))
+            found = self.mover.along(exact, group, steps, 1 / reach, moved)
             if not found.defined:
                 return False
             if found.error > (SURE * loud if loud else NOTHING * max(abs(exact.result), m.one) * reach):
@@ -409,58 +323,27 @@ class _Checker:
                 return False
         return True
 
-    def _along(
-        self, exact: Exact, group: Sequence[_Place], steps: Sequence[Any], scale: Any, moved: frozenset[int]
-    ) -> Probe:
-        """The slopes of the function as the entries of a group move by t times their steps."""
-        m = exact.arithmetic
-        directions = self._directions(m, group, steps)
-
-        def at(t: Any) -> Any:
-            return exact.at({n: d * t for n, d in directions.items()}, moved)
-
-        return probe(at, exact.result, self._noise(m.digits), m.of(m.number(scale)), m)
-
-    def _directions(self, m: Arithmetic, group: Sequence[_Place], steps: Sequence[Any]) -> dict[int, Any]:
-        """By node number, how far each of its entries moves."""
-        directions: dict[int, Any] = {}
-        for p, step in zip(group, steps, strict=True):
-            if not p.index:
-                directions[p.node.number] = m.of(m.number(step))
-                continue
-            if p.node.number not in directions:
-                zeros = np.empty(p.node.shape, dtype=object)
-                zeros[...] = m.of(0)
-                directions[p.node.number] = zeros
-            directions[p.node.number][p.index] = m.of(m.number(step))
-        return {n: m.view(d) if isinstance(d, np.ndarray) else d for n, d in directions.items()}
-
     # One by one -------------------------------------------------------------------------------------
 
-    def _probe(self, p: _Place, digits: int) -> Probe:
-        exact = self._exact(digits)
-        m = exact.arithmetic
-        return self._along(exact, [p], [m.of(1)], self._scale(p), exact.downstream([p.node.number]))
-
-    def _judge_one(self, p: _Place) -> None:
-        m = self._exact(DIGITS[0]).arithmetic
-        if not self._movable(p):
+    def _judge_one(self, p: Place) -> None:
+        m = self.mover.exact(DIGITS[0]).arithmetic
+        if not self.mover.movable(p):
             if p.rule == 0 or not m.context.isfinite(p.rule):
                 p.verdict = Verdict.AGREE if p.rule == 0 else Verdict.UNRESOLVED
             p.reason = "the input is infinite, so it cannot be moved"
             p.verdict = p.verdict or Verdict.UNRESOLVED
             return
-        p.probe = first = self._probe(p, DIGITS[0])
+        p.probe = first = self.mover.probe(p, DIGITS[0])
         needed = DIGITS[0]
         if not (first.smooth and first.slope != 0 and self._sure(p, first)):
             for digits in DIGITS[1:]:  # anything but a clear slope must come out again
-                again = self._probe(p, digits)
+                again = self.mover.probe(p, digits)
                 needed = digits
                 alike, first = again.same(first), again
                 if alike and self._sure(p, again, loosely=p.rule == 0 or digits == DIGITS[-1]):
                     break
                 known = again.smooth and again.slope != 0 and self._sure(p, again)
-                if known and self._near(p.rule, again.slope, again.error, self._exact(digits).arithmetic):
+                if known and self._near(p.rule, again.slope, again.error, self.mover.exact(digits).arithmetic):
                     break  # two ways to one number that is not 0: no accident
             else:
                 p.verdict = Verdict.UNRESOLVED
@@ -475,12 +358,12 @@ class _Checker:
         rule, slope, error = (m.of(m.number(v)) for v in (rule, slope, error))
         return bool(m.context.isfinite(rule) and abs(rule - slope) <= RULE * abs(slope) + 4 * error)
 
-    def _sweep_again(self, p: _Place, found: Probe, digits: int) -> None:
+    def _sweep_again(self, p: Place, found: Probe, digits: int) -> None:
         """The sweep's value at more digits: where terms cancel, even 130 may be too few."""
         for more in [d for d in DIGITS[1:] if d >= digits] or [DIGITS[-1]]:
             if time.monotonic() > self.until:
                 return
-            exact = self._exact(more)
+            exact = self.mover.exact(more)
             if more not in self._swept:
                 self._swept[more] = exact.gradients()
             rule = self._swept[more].get(p.node.number)
@@ -488,13 +371,13 @@ class _Checker:
                 return
             entry = exact.arithmetic.of(rule[p.index] if p.index else rule)
             if self._near(entry, found.slope, found.error, exact.arithmetic):
-                m = self._exact(DIGITS[0]).arithmetic
+                m = self.mover.exact(DIGITS[0]).arithmetic
                 p.rule = m.of(m.number(entry))
                 return
 
-    def _steady(self, p: _Place) -> bool:
+    def _steady(self, p: Place) -> bool:
         """Whether the sweep's value is the same at more digits, and so no rounding error."""
-        exact = self._exact(DIGITS[1])
+        exact = self.mover.exact(DIGITS[1])
         m = exact.arithmetic
         if DIGITS[1] not in self._swept:
             self._swept[DIGITS[1]] = exact.gradients()
@@ -503,53 +386,35 @@ class _Checker:
         before = m.of(m.number(p.rule))
         return bool(m.context.isfinite(entry) and abs(entry - before) <= RULE * abs(before))
 
-    def _sure(self, p: _Place, found: Probe, *, loosely: bool = False) -> bool:
+    def _sure(self, p: Place, found: Probe, *, loosely: bool = False) -> bool:
         """Whether the slopes, where there are any, are known well enough to judge by."""
-        exact = self._exact(DIGITS[0])
+        exact = self.mover.exact(DIGITS[0])
         m = exact.arithmetic
         for side in (found.left, found.right):
             if side.kind is not Kind.SLOPE:
                 continue
             slope, error = m.of(m.number(side.slope)), m.of(m.number(side.error))
             size = max(abs(slope), abs(p.rule) if m.context.isfinite(p.rule) else m.of(0))
-            if error > SURE * size and not (loosely and max(size, error) <= NOTHING * self._steepness(p)):
+            if error > SURE * size and not (loosely and max(size, error) <= NOTHING * self.mover.steepness(p)):
                 return False
         return True
 
-    def _steepness(self, p: _Place) -> Any:
-        """How much the function changes per unit in the neighbourhood, beside which a slope of 0 is judged."""
-        exact = self._exact(DIGITS[0])
-        m = exact.arithmetic
-        scale = self._scale(p)
-        directions = self._directions(m, [p], [scale])
-        moved = exact.downstream([p.node.number])
-        away = [exact.at({n: d * sign for n, d in directions.items()}, moved) for sign in (1, -1)]
-        finite = [abs(v) for v in (*away, exact.result) if m.context.isfinite(v)]
-        return max(finite, default=m.of(0)) / scale
-
-    def _absorbed(self, p: _Place) -> Any:
-        """So small a slope adds nothing, at any number of digits tried, to the values that it goes through."""
-        exact = self._exact(DIGITS[0])
-        m = exact.arithmetic
-        sizes = [m.of(np.max(np.abs(exact.base[n]), initial=0)) for n in exact.downstream([p.node.number])]
-        return m.power(10, -500) * max((s for s in sizes if m.context.isfinite(s)), default=m.of(0)) / self._scale(p)
-
-    def _conclude(self, p: _Place) -> None:
+    def _conclude(self, p: Place) -> None:
         found = p.probe
         assert found is not None
-        m = self._exact(DIGITS[0]).arithmetic
+        m = self.mover.exact(DIGITS[0]).arithmetic
         left, right = found.left, found.right
         if found.smooth:
             off = abs(p.rule - found.slope)
             if m.context.isfinite(p.rule) and (
                 off <= RULE * abs(found.slope) + 4 * found.error
-                or (max(abs(p.rule), abs(found.slope)) <= NOTHING * self._steepness(p) and not self._steady(p))
-                or off <= self._absorbed(p)
+                or (max(abs(p.rule), abs(found.slope)) <= NOTHING * self.mover.steepness(p) and not self._steady(p))
+                or off <= self.mover.absorbed(p)
             ):
                 p.verdict = Verdict.AGREE
             elif not m.context.isfinite(p.rule):
                 p.verdict = Verdict.INACCURATE
-                p.found = Diagnosis.of_rule(self._exact(DIGITS[0]), p.node)
+                p.found = Diagnosis.of_rule(self.mover.exact(DIGITS[0]), p.node)
                 p.reason = p.found.reason
             else:
                 p.verdict = Verdict.DISAGREE
@@ -565,10 +430,10 @@ class _Checker:
             p.reason = f"down to steps of 1e-{EXPONENTS[DIGITS[1]][-1]} the slopes change too slowly to settle"
             return
         p.verdict = Verdict.UNDEFINED
-        p.found = Diagnosis.of_kind(self._exact(DIGITS[0]), p.node, left.kind, right.kind)
+        p.found = Diagnosis.of_kind(self.mover.exact(DIGITS[0]), p.node, left.kind, right.kind)
         p.reason = p.found.reason
 
-    def _wrong_rule(self, p: _Place) -> str:
+    def _wrong_rule(self, p: Place) -> str:
         if self._hits(p):
             return (
                 "each rule alone takes a slope that is allowed at its own kink, but together they are not the "
@@ -576,56 +441,55 @@ class _Checker:
             )
         return "the sweep's rules do not give this derivative"
 
-    def _hits(self, p: _Place) -> bool:
+    def _hits(self, p: Place) -> bool:
         """Whether an operator downstream stands at its kink."""
-        from gradcli.verify.reasons import hits
-
-        return next(hits(self._exact(DIGITS[0]), p.node), None) is not None
+        return next(hits(self.mover.exact(DIGITS[0]), p.node), None) is not None
 
     # Kinks --------------------------------------------------------------------------------------------
 
-    def _judge_kinks(self, places: list[_Place]) -> None:
+    def _judge_kinks(self, places: list[Place]) -> None:
         """Whether the values are slopes that are allowed: each alone, and all together."""
-        m = self._exact(DIGITS[0]).arithmetic
+        m = self.mover.exact(DIGITS[0]).arithmetic
         for p in places:
             assert p.probe is not None
             slopes = [m.floats(s.slope) for s in (p.probe.left, p.probe.right) if s.kind is Kind.SLOPE]
             room = self._loose(p.node) * max(map(abs, slopes)) + 1e-300
-            p.allowed = bool(p.reason) or min(slopes) - room <= self._meant(p) <= max(slopes) + room
-            p.found = Diagnosis.of_kink(self._exact(DIGITS[0]), p.node)
+            if p.allowed is None:
+                p.allowed = min(slopes) - room <= self._meant(p) <= max(slopes) + room
+            p.found = Diagnosis.of_kink(self.mover.exact(DIGITS[0]), p.node)
         both = [p for p in places if p.probe is not None and p.probe.defined]
         if 1 < len(both) <= KINKS and all(p.allowed for p in both) and not self._within_hull(both):
             for p in both:
                 p.allowed = False
                 p.reason = "each is a slope allowed by itself, but together they are no subgradient"
 
-    def _within_hull(self, places: list[_Place]) -> bool:
+    def _within_hull(self, places: list[Place]) -> bool:
         """Whether the values together are a mean of the gradients at points nearby."""
         search = HullSearch(np.array([self._meant(p) for p in places]), self.random)
         for _ in range(ROUNDS + 2 * len(places)):
-            search.visit(lambda direction: self._gradient_near(places, direction))
+            search.visit(lambda direction: self.mover.gradient_near(places, direction))
             if search.found(self._room(places)):
                 return True
         return False
 
-    def _room(self, places: list[_Place]) -> float:
+    def _room(self, places: list[Place]) -> float:
         """By how much, relative to the largest, values may be off a mean of gradients."""
         return max([1e-8, *(self._loose(p.node) for p in {p.node.number: p for p in places}.values())])
 
-    def _meant(self, p: _Place) -> float:
+    def _meant(self, p: Place) -> float:
         """The value judged; the sweep's own without the rounding errors of its floats."""
-        m = self._exact(DIGITS[0]).arithmetic
+        m = self.mover.exact(DIGITS[0]).arithmetic
         return float(m.floats(p.rule)) if self._own(p) and m.context.isfinite(p.rule) else p.value
 
-    def _reconsider(self, places: list[_Place]) -> None:
+    def _reconsider(self, places: list[Place]) -> None:
         """Acquits values that are no slope along their own entry, but a mean of the gradients at points nearby.
 
         Where three numbers tie, moving one of them does not move the median: each slope is 0 and yet there is no
         derivative, for moving all of them does.
         """
         wrong = [p for p in places if p.verdict is Verdict.DISAGREE and p.probe is not None and p.probe.smooth]
-        wrong = [p for p in wrong if self._finite([p]) and self._hits(p)]
-        movers = [p for p in places if self._finite([p]) and np.isfinite(p.value)]
+        wrong = [p for p in wrong if self.mover.finite([p]) and self._hits(p)]
+        movers = [p for p in places if self.mover.finite([p]) and np.isfinite(p.value)]
         if not wrong:
             return
         search = HullSearch(np.array([self._meant(p) for p in movers]), self.random)
@@ -633,66 +497,31 @@ class _Checker:
         for _ in range(ROUNDS + 2 * min(len(movers), KINKS)):
             if time.monotonic() > until:
                 return
-            search.visit(lambda direction: self._swept_near(movers, direction))
+            search.visit(lambda direction: self.mover.swept_near(movers, direction))
             if search.found(self._room(movers)):
                 for p in wrong:
-                    p.verdict, p.reason = Verdict.KINK, "no slope along this entry, but one between those around it"
+                    p.verdict, p.allowed = Verdict.KINK, True
+                    p.reason = "no slope along this entry, but one between those around it"
                 return
             if search.rounds >= ENOUGH and search.alike:
                 return  # it is no kink, or the rules are wrong nearby as well
-
-    def _gradient_near(self, places: list[_Place], direction: Any) -> Any:
-        """The slopes along each place at a point a little way along a direction; None if it is a kink too."""
-        exact = self._exact(DIGITS[0])
-        m = exact.arithmetic
-        moved = exact.downstream({p.node.number for p in places})
-        away = {
-            id(p): m.of(float(d)) * self._scale(p) * m.power(10, -30) for p, d in zip(places, direction, strict=True)
-        }
-
-        def shifts(more: _Place | None, step: Any) -> dict[int, Any]:
-            made: dict[int, Any] = {}
-            for p in places:
-                by = away[id(p)] + (step if p is more else 0)
-                if not p.index:
-                    made[p.node.number] = by
-                    continue
-                if p.node.number not in made:
-                    zeros = np.empty(p.node.shape, dtype=object)
-                    zeros[...] = m.of(0)
-                    made[p.node.number] = m.view(zeros)
-                made[p.node.number][p.index] = by
-            return made
-
-        slopes = []
-        middle = exact.at(shifts(None, m.of(0)), moved)
-        for p in places:
-            step = self._scale(p) * m.power(10, -70)
-            above = (exact.at(shifts(p, step), moved) - middle) / step
-            below = (middle - exact.at(shifts(p, -step), moved)) / step
-            if abs(above - below) > 1e-6 * max(abs(above), abs(below)) + 4 * self._noise(m.digits) / step:
-                return None
-            slopes.append(m.floats((above + below) / 2))
-        return np.array(slopes)
 
     # Floats ---------------------------------------------------------------------------------------------
 
     def _loose(self, node: Node) -> float:
         if self.tolerance is not None:
             return self.tolerance
-        return LOOSEST[self._coarsest(node)]
+        return KEPT[self._coarsest(node)]
 
     def _coarsest(self, node: Node) -> str:
         """The lowest precision on the way from a node to the output."""
         if self.plain:  # as nearly all graphs are
             return "float64"
-        moved = self._exact(DIGITS[0]).downstream([node.number])
-        dtypes = {n.dtype for n in self._exact(DIGITS[0]).nodes if n.number in moved}
-        return next((d for d in ("float16", "float32") if d in dtypes), "float64")
+        return coarsest(self.mover.exact(DIGITS[0]), node)
 
-    def _judge_floats(self, places: list[_Place]) -> None:
+    def _judge_floats(self, places: list[Place]) -> None:
         """Whether float arithmetic kept the digits of gradients whose rules are right."""
-        m = self._exact(DIGITS[0]).arithmetic
+        m = self.mover.exact(DIGITS[0]).arithmetic
         doubtful = []
         for p in places:
             reference = m.floats(p.rule)
@@ -701,7 +530,7 @@ class _Checker:
                 doubtful.append((p, reference, off))
         noises = self._rounding(sorted({p.node.number for p, _, _ in doubtful}))
         for p, reference, off in doubtful:
-            unit = 2.0 ** -PRECISION[self._coarsest(p.node)]
+            unit = 2.0 ** -BITS[self._coarsest(p.node)]
             noise = noises.get(p.node.number)
             allowed = 16 * (float(noise[p.index]) if noise is not None else 0.0) + 16 * unit * abs(reference)
             own = self._own(p)
@@ -710,13 +539,13 @@ class _Checker:
             elif off <= allowed or own:
                 # the rule is right, and this is what the sweep made of it in floats
                 p.verdict = Verdict.INACCURATE
-                p.found = Diagnosis.of_lost_digits(self._exact(DIGITS[0]), p.node)
+                p.found = Diagnosis.of_lost_digits(self.mover.exact(DIGITS[0]), p.node)
                 p.reason = p.found.reason
             else:
                 p.verdict = Verdict.DISAGREE
                 p.reason = "the sweep's rules give another gradient than this one"
 
-    def _judge_sympy(self, places: dict[str, list[_Place]]) -> None:
+    def _judge_sympy(self, places: dict[str, list[Place]]) -> None:
         """Two readings of one formula must not differ; if they ever do, neither is believed."""
         for name, of_name in places.items():
             said = self.symbolic[name].value if name in self.symbolic else None
@@ -727,12 +556,12 @@ class _Checker:
             for p in of_name:
                 if p.rule is None or p.verdict not in (Verdict.AGREE, Verdict.INACCURATE):
                     continue
-                right = self._exact(DIGITS[0]).arithmetic.floats(p.rule)
+                right = self.mover.exact(DIGITS[0]).arithmetic.floats(p.rule)
                 if np.isfinite(values[p.index]) and abs(values[p.index] - right) > 1e-9 * abs(right) + nothing:
                     p.verdict = Verdict.UNRESOLVED
                     p.reason = f"SymPy says {values[p.index]:.6g}, and differences say {right:.6g}"
 
-    def _own(self, p: _Place) -> bool:
+    def _own(self, p: Place) -> bool:
         """Whether the value judged is what the sweep itself computed."""
         if p.node.name not in self.given:
             return True
@@ -743,56 +572,13 @@ class _Checker:
         """By node, how much rounding in the precision of the graph disturbs its gradient."""
         if not numbers_:
             return {}
-        from gradcli.verify.rounded import rounding_noise
-
         return rounding_noise(
-            self._exact(DIGITS[0]), self._coarsest(self.report.traced.graph.nodes[numbers_[0]]), numbers_
+            self.mover.exact(DIGITS[0]), self._coarsest(self.report.traced.graph.nodes[numbers_[0]]), numbers_
         )
-
-    # Large graphs -----------------------------------------------------------------------------------------
-
-    def _judge_large(self, places: dict[str, list[_Place]]) -> None:
-        """By differences in float64: along random directions, then entry by entry as far as time goes."""
-        for name, of_name in places.items():
-            if time.monotonic() > self.until:
-                return
-            value = np.array([p.value for p in of_name])
-            along = random_directions(self.report, name, value, self.random)
-            for p in of_name:
-                p.verdict = Verdict.UNRESOLVED if along.settled is None else Verdict.AGREE
-                p.reason = along.reason
-            chosen = self.random.permutation(len(of_name))[:DIFFERENCES]
-            found = central_differences(self.report, name, np.sort(chosen))
-            slope, bound = np.full(len(of_name), np.nan), np.full(len(of_name), np.nan)
-            slope[found.positions] = np.where(found.usable, found.slope, np.nan)
-            bound[found.positions] = np.where(found.usable, found.bound, np.nan)
-            shape = self.report.by_name[name].shape
-            method = f"differences in float64 of {len(chosen)} of {len(of_name)} entries"
-            self.floats[name] = Numeric(slope.reshape(shape)[()], bound.reshape(shape)[()], method=method)
-            if along.settled is False:
-                self._convict_large(of_name, found)
-            self.progress(sum(p.verdict is not None for p in of_name), self.total)
-
-    def _convict_large(self, places: list[_Place], found: Differences) -> None:
-        """The entries that are off where a direction is: those that their own differences clearly refute."""
-        off = np.abs(np.array([places[k].value for k in found.positions]) - found.slope)
-        with np.errstate(all="ignore"):
-            wrong = found.usable & (off > 100 * found.bound) & (off > 1e-5 * np.abs(found.slope))
-        for p in places:
-            p.verdict, p.reason = Verdict.UNRESOLVED, "the gradient it is part of is wrong somewhere"
-        for k, refuted, slope in zip(found.positions, wrong, found.slope, strict=True):
-            if refuted:
-                places[k].verdict = Verdict.DISAGREE
-                places[k].slope = float(slope)
-                places[k].reason = "the sweep's rules do not give this derivative"
-        if not wrong.any():
-            worst_place = places[int(np.argmax(np.where(found.usable, off, 0)))] if len(found.positions) else places[0]
-            worst_place.verdict = Verdict.DISAGREE
-            worst_place.reason = "along random directions the function does not move as this gradient says"
 
     # What is told -----------------------------------------------------------------------------------------
 
-    def _gradient(self, name: str, places: list[_Place]) -> GradientCheck:
+    def _gradient(self, name: str, places: list[Place]) -> GradientCheck:
         node = self.report.by_name[name]
         entries = [self._entry(p) for p in places]
         chosen = max(range(len(entries)), key=lambda k: _badness(entries[k]), default=None)
@@ -812,21 +598,21 @@ class _Checker:
             self._numeric(node, places),
         )
 
-    def _looked_at(self, p: _Place) -> tuple[Entry, _Place]:
+    def _looked_at(self, p: Place) -> tuple[Entry, Place]:
         """The entry that is told about, with a difference of its own."""
-        exact = self._exact(DIGITS[0])
+        exact = self.mover.exact(DIGITS[0])
         try:
-            if self._movable(p) and time.monotonic() < self.until + 1:
-                p.probe = self._probe(p, exact.arithmetic.digits)
+            if self.mover.movable(p) and time.monotonic() < self.until + 1:
+                p.probe = self.mover.probe(p, exact.arithmetic.digits)
         except Exception:
             return self._entry(p), p  # it is told without a difference of its own
         return self._entry(p), p
 
-    def _entry(self, p: _Place) -> Entry:
+    def _entry(self, p: Place) -> Entry:
         assert p.verdict is not None
         if p.rule is None:
             return Entry(p.index, p.value, p.verdict, p.slope, node=p.found.node, reason=p.reason)
-        floats = self._exact(DIGITS[0]).arithmetic.floats
+        floats = self.mover.exact(DIGITS[0]).arithmetic.floats
         left = right = None
         if p.verdict is Verdict.KINK and p.probe is not None:
             left, right = (floats(s.slope) if s.kind is Kind.SLOPE else None for s in (p.probe.left, p.probe.right))
@@ -840,7 +626,7 @@ class _Checker:
             p.index, p.value, p.verdict, reference, left, right, p.allowed, p.found.node, p.reason, p.found.way_out
         )
 
-    def _numeric(self, node: Node, places: list[_Place]) -> Numeric:
+    def _numeric(self, node: Node, places: list[Place]) -> Numeric:
         """The slopes that differences found: those at many digits where there are any, else those of floats.
 
         An entry that only a group's difference acquitted is told with the group's accuracy.
@@ -864,7 +650,7 @@ class _Checker:
         for p in places:
             if p.rule is None:
                 continue
-            floats = self._exact(DIGITS[0]).arithmetic.floats
+            floats = self.mover.exact(DIGITS[0]).arithmetic.floats
             if p.probe is not None and p.probe.defined:
                 left[p.index], right[p.index] = floats(p.probe.left.slope), floats(p.probe.right.slope)
                 if p.probe.smooth:

@@ -11,6 +11,7 @@ import numpy as np
 from gradcli.graph import Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.verify.exact import Exact
+from gradcli.verify.precision import KEPT, coarsest
 from gradcli.verify.probe import Kind
 from gradcli.verify.rules import sizes
 from gradcli.verify.stable import stable_form
@@ -157,9 +158,8 @@ def lost_digits(exact: Exact, node: Node) -> Diagnosis:
     m = exact.arithmetic
     report = exact.report
     moved = exact.downstream([node.number])
-    dtypes = {n.dtype for n in exact.nodes if n.number in moved}
-    dtype = next((d for d in ("float16", "float32") if d in dtypes), "float64")
-    kept = _KEPT[dtype]
+    dtype = coarsest(exact, node)
+    kept = KEPT[dtype]
     for each in exact.nodes:
         if each.leaf or each.number not in moved or each.dtype not in FLOATS:
             continue
@@ -182,10 +182,6 @@ def lost_digits(exact: Exact, node: Node) -> Diagnosis:
                 at = first if beyond else each
                 return Diagnosis(at.name, what, stable_form(report, exact.nodes, at))
     return Diagnosis(node.name, f"its contributions cancel in {dtype}")
-
-
-_KEPT = {"float64": 1e-9, "float32": 2.0**-17, "float16": 2.0**-8}
-"""A value that is off by less than this, relative to itself, has kept its digits."""
 
 
 _SMALLEST = {"float32": 2.0**-126, "float16": 2.0**-14}

@@ -9,8 +9,7 @@ import numpy as np
 
 from gradcli.verify.exact import Exact
 from gradcli.verify.precise import bits
-
-PRECISION = {"float64": 53, "float32": 24, "float16": 11}
+from gradcli.verify.precision import BITS
 
 
 def rounding_noise(exact: Exact, dtype: str, wanted: Sequence[int]) -> dict[int, Any]:
@@ -21,7 +20,7 @@ def rounding_noise(exact: Exact, dtype: str, wanted: Sequence[int]) -> dict[int,
     true = exact.gradients()
     noise: dict[int, Any] = {}
     for less in (0, 2, 4):
-        rounded = exact.rounded(bits(PRECISION[dtype] - less))
+        rounded = exact.rounded(bits(BITS[dtype] - less))
         found = rounded.gradients()
         for number in wanted:
             if number not in true or number not in found:
