@@ -190,9 +190,9 @@ def test_low_precision_is_no_error(text: str, dtype: str) -> None:
 
 
 def test_a_function_that_is_0_everywhere_has_slopes_of_0() -> None:
-    report = gradcli.derive("x = [0.3, -1.7, 2.2]\nL = sum(x - mean(x))")
+    report = gradcli.derive("x = [1.0, 2.0, 3.0, 4.5]\ny = x - mean(x)\nL = sum(y)")
     assert check(report).verdict in (Verdict.AGREE, Verdict.INACCURATE)
-    assert check(report, gradients={"x": [0.0, 1e-3, 0.0]}).wrong
+    assert check(report, gradients={"x": [0.0, 1e-3, 0.0, 0.0]}).wrong
 
 
 def test_one_wrong_entry_of_a_large_gradient_is_seen() -> None:

@@ -109,7 +109,11 @@ class Exact:
     def noise(self, more: Exact) -> Any:
         """How far the result may be from the true one, as a further arithmetic of more digits shows."""
         m = self.arithmetic
-        rounding = m.power(10, 2 - m.digits) * abs(self.result)
+        size = abs(self.result)
+        if size == 0:  # which says nothing of the rounding of what was added up to it
+            values = [m.of(np.max(np.abs(v), initial=0)) for v in self.base.values()]
+            size = max((v for v in values if m.context.isfinite(v)), default=size)
+        rounding = m.power(10, 2 - m.digits) * size
         cancelled = abs(self.result - m.of(m.number(more.result)))
         return max(rounding, 10 * cancelled)
 

@@ -136,7 +136,7 @@ class Mover:
         moved = exact.downstream([p.node.number])
         away = [exact.at({n: d * sign for n, d in directions.items()}, moved) for sign in (1, -1)]
         # a function that is 0 everywhere is small beside what it adds up
-        terms = [m.of(np.max(np.abs(exact.base[o.number]), initial=0)) for o in exact.output.operands]
+        terms = [m.of(np.max(np.abs(exact.base[n]), initial=0)) for n in moved]
         finite = [abs(v) for v in (*away, exact.result, *terms) if m.context.isfinite(v)]
         return max(finite, default=m.of(0)) / scale
 
