@@ -6,6 +6,7 @@ import importlib.util
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from test_faults import run
 
@@ -63,3 +64,36 @@ def test_an_unknown_library_is_a_clear_fault() -> None:
     outcome = run("check", str(SAMPLES / "circuit.txt"), "--against", "theano")
     assert outcome.code == 2
     assert "--against must be torch or jax" in outcome.err
+
+
+@pytest.fixture
+def another_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that says 3 for dL/dx, whatever the file says: how it is told needs no library."""
+    from gradcli.verify import against as module
+
+    def says_three(report: gradcli.Report, library: str) -> module.Against:
+        ours, theirs = np.asarray(report.gradient("x")), np.asarray(3.0)
+        return module.Against(library, "1.0", (module.Comparison("x", ours, theirs, False, 1.0),), ())
+
+    monkeypatch.setattr(module, "against", says_three)
+
+
+@pytest.mark.usefixtures("another_gradient")
+def test_a_difference_is_in_tables_and_in_json_and_fails(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("x = 2.0\nL = x * x\n")
+    tables = run("check", str(file), "--against", "torch")
+    assert (tables.code, "torch" in tables.out.lower()) == (1, True)
+    document = run("check", str(file), "--against", "torch", "--format", "json")
+    assert document.code == 1
+    assert json.loads(document.out)["against"]["gradients"]["x"]["value"] == 3.0
+
+
+@pytest.mark.usefixtures("another_gradient")
+def test_a_hint_hides_the_comparison(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("x = 2.0\nL = x * x\ndL/dx == 5\n")
+    for form in ("table", "json"):
+        outcome = run("check", str(file), "--against", "torch", "--hint", "1", "--format", form)
+        assert "torch" not in outcome.out.lower().replace("pytorch", "torch")
+        assert "4" not in outcome.out.replace("a.txt", "")

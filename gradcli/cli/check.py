@@ -6,7 +6,7 @@ What the file claims, and answers to it, are marked here, too: see `gradcli.cli.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -30,6 +30,8 @@ from gradcli.cli.options import (
     Wrt,
 )
 from gradcli.cli.streams import console
+
+Found = TypeVar("Found", "HessianCheck", "Against")
 
 if TYPE_CHECKING:
     from gradcli.homework import Told
@@ -93,87 +95,13 @@ def check(
             raise
         print_failures("check", files, error.problems)
         return ExitCode.WRONG_INPUT
-    failures = faults = 0
-
-    def marked(report: Report) -> Told | None:
-        nonlocal failures
-        told = marks_of(report, answers or [], hint)
-        failures += told is not None and not told.right
-        return told
-
-    def checked(report: Report) -> Check:
-        from gradcli.cli.progress import Bar
-
-        nonlocal failures
-        with Bar(f"checking {report.file}") as bar:
-            from gradcli.verify.check import check
-
-            found = check(report, everything=everything, tolerance=tolerance, progress=bar)
-        failures += found.wrong or (strict and found.doubtful)
-        return found
-
-    def curved(report: Report) -> HessianCheck:
-        from gradcli.verify.curvature import check_hessian
-
-        nonlocal failures
-        found = curvatures.pop(id(report), None) or check_hessian(report)
-        failures += found.wrong or (strict and found.doubtful)
-        return found
-
-    def compared(report: Report) -> Against:
-        nonlocal failures
-        found = comparisons.pop(id(report))
-        failures += found.wrong
-        return found
-
-    def table(derived: Report) -> None:
-        report = without_note(derived)
-        told = marked(report)
-        if not answers and (told is None or told.everything):
-            from gradcli.render.check import print_check
-
-            print_check(console(), report, checked(report), digits=digits, full=full)
-            if told is not None:
-                console().print()
-        if hessian and (told is None or told.everything):
-            from gradcli.render.hessian import print_hessian
-
-            print_hessian(console(), report, curved(derived), digits=digits, full=full)
-        if against:
-            from gradcli.render.against import print_against
-
-            print_against(console(), report, compared(derived), digits=digits)
-        if told is not None:
-            print_marks(told, FOR_HOMEWORK if digits == DIGITS else digits)
-
-    def document(derived: Report) -> dict[str, Any]:
-        nonlocal faults
-        from gradcli.verify.document import check_document, hessian_json
-
-        report = without_note(derived)
-        try:
-            told = marked(report)
-        except GradError as error:
-            from gradcli.render.json import failure_json
-
-            faults += 1
-            return failure_json("check", report.file, error.problems)
-        if told is None or told.everything:
-            shown = check_document(report, checked(report))
-        else:  # the gradients are what the hint leaves to be found
-            shown = {"schema": 1, "command": "check", "file": report.file, "output": report.output}
-            shown |= {"gradients": {}, "check": None, "notes": []}
-        shows = hessian and (told is None or told.everything)
-        second = {"hessian": hessian_json(curved(derived))} if shows else {}
-        return {**shown, **second, **claims_json(told), "problems": []}
-
-    curvatures: dict[int, HessianCheck] = {}
-    comparisons: dict[int, Against] = {}
     asked = (of, wrt, upstream or [], dtype, max_elements, max_steps)
-    request = _More(*asked, curved=hessian, library=against, found=curvatures, compared=comparisons)
-    if go_through(files, request, "check", format, table=table, document=document) or faults:
+    run = _Run(
+        _More(*asked, curved=hessian, library=against), answers or [], hint, everything, tolerance, strict, digits, full
+    )
+    if go_through(files, run.request, "check", format, table=run.table, document=run.document) or run.faults:
         return ExitCode.WRONG_INPUT
-    return ExitCode.DISAGREES if failures else ExitCode.DONE
+    return ExitCode.DISAGREES if run.failures else ExitCode.DONE
 
 
 @dataclass(frozen=True)
@@ -182,10 +110,10 @@ class _More(Request):
 
     curved: bool = False
     library: str = ""
-    found: dict[int, HessianCheck] = field(default_factory=dict)
-    """By the id of a report, its Hessian, until it is shown."""
+    hessians: dict[int, HessianCheck] = field(default_factory=dict)
+    """By the id of a report, its Hessian."""
     compared: dict[int, Against] = field(default_factory=dict)
-    """By the id of a report, what another library says, until it is shown."""
+    """By the id of a report, what another library says."""
 
     def derived(self, file: str) -> Outcome:
         """The derivation of a file, or its faults."""
@@ -201,7 +129,7 @@ class _More(Request):
             if found.reason:
                 way_out = "leave out `--hessian`, or choose an output with `--of` and inputs with `--wrt`"
                 return (command.no_hessian(found.reason, way_out),)
-            self.found[id(outcome)] = found
+            self.hessians[id(outcome)] = found
         if self.library:
             from gradcli.verify.against import against
 
@@ -210,6 +138,90 @@ class _More(Request):
             except GradError as error:
                 return error.problems
         return outcome
+
+
+@dataclass
+class _Run:
+    """What is done with each derivation, and how many files were not right or could not be marked."""
+
+    request: _More
+    answers: list[str]
+    hint: int
+    everything: bool
+    tolerance: float | None
+    strict: bool
+    digits: int
+    full: bool
+    failures: int = 0
+    faults: int = 0
+
+    def table(self, derived: Report) -> None:
+        """Shows a file as tables; below the highest hint the gradients are what is left to be found."""
+        report = without_note(derived)
+        told = self._marked(report)
+        if told is None or told.everything:
+            if not self.answers:
+                from gradcli.render.check import print_check
+
+                print_check(console(), report, self._checked(report), digits=self.digits, full=self.full)
+                if told is not None:
+                    console().print()
+            if hessian := self._judged(self.request.hessians, derived):
+                from gradcli.render.hessian import print_hessian
+
+                print_hessian(console(), report, hessian, digits=self.digits, full=self.full)
+            if compared := self._judged(self.request.compared, derived):
+                from gradcli.render.against import print_against
+
+                print_against(console(), report, compared, digits=self.digits)
+        if told is not None:
+            print_marks(told, FOR_HOMEWORK if self.digits == DIGITS else self.digits)
+
+    def document(self, derived: Report) -> dict[str, Any]:
+        """The same as JSON."""
+        from gradcli.problems import GradError
+        from gradcli.verify.document import against_json, check_document, hessian_json
+
+        report = without_note(derived)
+        try:
+            told = self._marked(report)
+        except GradError as error:
+            from gradcli.render.json import failure_json
+
+            self.faults += 1
+            return failure_json("check", report.file, error.problems)
+        if told is not None and not told.everything:
+            shown: dict[str, Any] = {"schema": 1, "command": "check", "file": report.file, "output": report.output}
+            shown |= {"gradients": {}, "check": None, "notes": []}
+        else:
+            shown = check_document(report, self._checked(report))
+            if hessian := self._judged(self.request.hessians, derived):
+                shown["hessian"] = hessian_json(hessian)
+            if compared := self._judged(self.request.compared, derived):
+                shown["against"] = against_json(compared)
+        return {**shown, **claims_json(told), "problems": []}
+
+    def _marked(self, report: Report) -> Told | None:
+        told = marks_of(report, self.answers, self.hint)
+        self.failures += told is not None and not told.right
+        return told
+
+    def _checked(self, report: Report) -> Check:
+        from gradcli.cli.progress import Bar
+
+        with Bar(f"checking {report.file}") as bar:
+            from gradcli.verify.check import check
+
+            found = check(report, everything=self.everything, tolerance=self.tolerance, progress=bar)
+        self.failures += found.wrong or (self.strict and found.doubtful)
+        return found
+
+    def _judged(self, kept: dict[int, Found], report: Report) -> Found | None:
+        """What was found out about a report while it was derived, if that was asked for."""
+        found = kept.pop(id(report), None)
+        if found is not None:
+            self.failures += found.wrong or (self.strict and found.doubtful)
+        return found
 
 
 def _one_file_for(answers: list[str], files: list[str]) -> None:

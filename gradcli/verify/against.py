@@ -79,6 +79,11 @@ class Against:
         """Whether a gradient differs."""
         return any(not g.agree for g in self.gradients)
 
+    @property
+    def doubtful(self) -> bool:
+        """Two numbers agree or differ: nothing is left in doubt."""
+        return False
+
 
 def against(report: Report, library: str) -> Against:
     """Compares the gradients of the inputs with another library's.
