@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from gradcli.verify import algebra
 from gradcli.verify.elements import EQUAL, PRIMITIVES, Element, Hit, Unreadable, close, compare, mpmath, number_of
 
 
@@ -348,51 +350,19 @@ def _products(a: Any, b: Any) -> Any:
 
 
 def _by_matrix(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of one matrix, for stacks of them; further operands are stacked alike."""
+    """A function of matrices, for stacks of them; where it has no value, it cannot be read either."""
 
-    def stacked(*values: Any) -> Any:
-        arrays = [np.asarray(_stripped(v), object) for v in values]
-        leading = np.broadcast_shapes(*[v.shape[:-2] for v in arrays])
-        arrays = [np.broadcast_to(v, leading + v.shape[-2:]) for v in arrays]
-        if not leading:
-            return compute(*arrays)
-        parts = [compute(*[v[at] for v in arrays]) for at in np.ndindex(*leading)]
-        shape = np.shape(parts[0]) if parts else arrays[-1].shape[-2:]
-        result = np.empty((*leading, *shape), object)
-        for at, part in zip(np.ndindex(*leading), parts, strict=True):
-            result[at] = part
-        return result
+    def stacked(*stacks: Any) -> Any:
+        try:
+            return algebra.stacked(lambda *matrices: compute(*matrices, number_of))(*stacks)
+        except np.linalg.LinAlgError as error:
+            raise Unreadable(f"a matrix is {error}") from None
 
     return stacked
 
 
-def _eliminated(a: Any, b: Any) -> tuple[Any, Any]:
-    """The solution of a @ x = b, and the determinant of a, by Gauss' elimination with pivots."""
-    a, b, n = a.copy(), b.copy(), len(a)
-    determinant: Any = 1
-    for k in range(n):
-        pivot = max(range(k, n), key=lambda i: abs(number_of(a[i, k])))
-        if number_of(a[pivot, k]) == 0:
-            raise Unreadable("a matrix is singular")
-        if pivot != k:
-            a[[k, pivot]], b[[k, pivot]] = a[[pivot, k]], b[[pivot, k]]
-            determinant = -determinant
-        determinant = a[k, k] * determinant
-        b[k] = b[k] / a[k, k]
-        a[k, k + 1 :] = a[k, k + 1 :] / a[k, k]
-        for i in range(n):
-            if i != k:
-                b[i] = b[i] - a[i, k] * b[k]
-                a[i, k + 1 :] = a[i, k + 1 :] - a[i, k] * a[k, k + 1 :]
-    return b, determinant
-
-
-def _inverse(a: Any) -> Any:
-    return _eliminated(a, np.eye(len(a)).astype(object))[0]
-
-
-def _determinant(a: Any) -> Any:
-    return _minors(a) if len(a) < 5 else _eliminated(a, np.empty((len(a), 0), object))[1]
+def _determinant(a: Any, number: algebra.Number) -> Any:
+    return _minors(a) if len(a) < 5 else algebra.determinant(a, number)
 
 
 def _minors(a: Any) -> Any:
@@ -407,44 +377,6 @@ def _minors(a: Any) -> Any:
     return total if len(a) else 1
 
 
-def _solved(a: Any, b: Any) -> Any:
-    if np.ndim(b) == 1:
-        return _solve(a, np.asarray(_stripped(b), object)[:, None])[..., 0]
-    return _solve(a, b)
-
-
-_solve = _by_matrix(lambda a, b: _eliminated(a, b)[0])
-
-
-def _factor(a: Any) -> Any:
-    """Cholesky's factor."""
-    n = len(a)
-    low = np.zeros((n, n), object)
-    for i in range(n):
-        for k in range(i + 1):
-            rest = a[i, k] - sum((low[i, j] * low[k, j] for j in range(k)), 0)
-            if i == k and number_of(rest) <= 0:
-                raise Unreadable("a matrix is not positive definite")
-            low[i, k] = PRIMITIVES["sqrt"](rest) if i == k else rest / low[k, k]
-    return low
-
-
-def _pseudo_inverse(a: Any) -> Any:
-    """By the inverse of the smaller of A.T @ A and A @ A.T: of full rank, as it is nearly everywhere."""
-    rows, columns = a.shape
-    if rows >= columns:
-        return np.matmul(_inverse(np.matmul(a.T, a)), a.T)
-    return np.matmul(a.T, _inverse(np.matmul(a, a.T)))
-
-
-_determinants = _by_matrix(_determinant)
-
-
-def _sign_and_log(a: Any) -> tuple[Any, Any]:
-    d = array_like(_determinants(a))
-    return np.sign(d), np.log(np.abs(d))
-
-
 def array_like(value: Any) -> Any:
     """An object, or an array of objects, as elements."""
     if isinstance(value, np.ndarray):
@@ -456,28 +388,6 @@ def array_like(value: Any) -> Any:
             else value.astype(object).view(Elements)
         )
     return array_of([value], ())
-
-
-def _rounded(x: Any, decimals: int = 0, out: Any = None) -> Any:
-    if decimals == 0:
-        return np.rint(x)
-    scale = float(10 ** abs(decimals))
-    return np.rint(x * scale) / scale if decimals > 0 else np.rint(x / scale) * scale
-
-
-def _matrix_power(a: Any, n: int) -> Any:
-    if n < 0:
-        a, n = wrapped(_by_matrix(_inverse)(a)), -n
-    result = None
-    for _ in range(n):
-        result = a if result is None else result @ a
-    return np.broadcast_to(np.eye(a.shape[-1]), a.shape).astype(object) if result is None else result
-
-
-def _summed(*arguments: Any, **_: Any) -> Any:
-    """einsum over objects, without the ways of saving work that turn to BLAS."""
-    plain = [np.asarray(_stripped(a), object) if isinstance(a, np.ndarray) else a for a in arguments]
-    return np.einsum(*plain, optimize=False)
 
 
 def _chosen(condition: Any, *branches: Any) -> Any:
@@ -564,32 +474,22 @@ def _best(last: int) -> Callable[..., Any]:
     return place
 
 
-def _median(a: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
-    axes = tuple(range(a.ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
-    axes = tuple(i % a.ndim for i in axes) if a.ndim else ()
-    kept = [i for i in range(a.ndim) if i not in axes]
-    row = a.transpose([*kept, *axes]).reshape([*(a.shape[i] for i in kept), -1])
-    ordered, n = _sort(row), row.shape[-1]
-    middle = wrapped(ordered)[..., (n - 1) // 2 : n // 2 + 1].mean(-1)
-    return middle.reshape([1 if i in axes else m for i, m in enumerate(a.shape)]) if keepdims else middle
-
-
 TABLE: dict[Any, Callable[..., Any]] = {
     np.where: _chosen,
-    np.einsum: _summed,
-    np.round: _rounded,
-    np.around: _rounded,
+    np.einsum: algebra.einsum,
+    np.round: algebra.rounded,
+    np.around: algebra.rounded,
     np.sort: _sort,
     np.argsort: _argsort,
     np.argmax: _best(1),
     np.argmin: _best(0),
-    np.median: _median,
-    np.linalg.inv: _by_matrix(_inverse),
-    np.linalg.det: _determinants,
-    np.linalg.solve: _solved,
-    np.linalg.slogdet: _sign_and_log,
-    np.linalg.cholesky: _by_matrix(_factor),
-    np.linalg.pinv: _by_matrix(_pseudo_inverse),
-    np.linalg.matrix_power: _matrix_power,
+    np.median: algebra.median,
+    np.linalg.inv: _by_matrix(algebra.inverse),
+    np.linalg.det: _by_matrix(_determinant),
+    np.linalg.solve: partial(algebra.solve, solutions=_by_matrix(algebra.solution)),
+    np.linalg.slogdet: algebra.sign_and_log,
+    np.linalg.cholesky: _by_matrix(partial(algebra.cholesky, sqrt=PRIMITIVES["sqrt"])),
+    np.linalg.pinv: algebra.pseudo_inverse,
+    np.linalg.matrix_power: algebra.matrix_power,
 }
 """NumPy's functions of arrays that have no meaning for objects, or one that would hide a dependence."""

@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import operator as python
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import mpmath
 import numpy as np
 from mpmath.libmp import from_float, from_int, to_float
+
+from gradcli.verify import algebra
 
 LARGEST_EXPONENT = 2**64
 """exp of more than this is inf (and of less than minus this 0): its digits would fill the memory."""
@@ -479,93 +481,24 @@ _ARITY = dict.fromkeys(
 # What NumPy's other functions mean ------------------------------------------------------------------
 
 
-def _each(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a matrix that gives a number or a matrix, for stacks of them."""
-
-    def stacked(m: Arithmetic, a: Any, *rest: Any) -> Any:
-        matrices = [_object(np.asanyarray(v)) for v in (a, *rest)]
-        stack = matrices[0].shape[:-2]
-        results = [function(m, *[v[at] for v in matrices]) for at in np.ndindex(*stack)]
-        inner = results[0].shape if results else matrices[0].shape[-2:]
-        made = np.empty((*stack, *inner), dtype=object)
-        for at, result in zip(np.ndindex(*stack), results, strict=True):
-            made[at] = result
-        return m.view(made)
-
-    return stacked
+def _shared(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda m, *arguments, **settings: m.array(function(*arguments, **settings))
 
 
-def _triangular(m: Arithmetic, a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """Gauss' elimination with the largest pivot: an upper triangle, the right sides with it, and the determinant."""
-    a, b = a.copy(), b.copy()
-    size = len(a)
-    determinant = m.one
-    for k in range(size):
-        pivot = max(range(k, size), key=lambda i: abs(a[i, k]))
-        if pivot != k:
-            a[[k, pivot]], b[[k, pivot]] = a[[pivot, k]], b[[pivot, k]]
-            determinant = -determinant
-        determinant = determinant * a[k, k]
-        if a[k, k] == 0:
-            return a, b, m.of(0)
-        for i in range(k + 1, size):
-            factor = m.divide(a[i, k], a[k, k])
-            a[i, k:] = a[i, k:] - a[k, k:] * factor
-            b[i] = b[i] - b[k] * factor  # the number last: mpmath spells out a row on its right, and then gives up
-    return a, b, determinant
+def _by_matrix(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of matrices, for stacks of them; all entries are ours first, so that no two floats are divided."""
+    stacked = algebra.stacked(lambda *matrices: compute(*matrices, lambda x: x))
+    return lambda m, *stacks: m.array(stacked(*[m.array(np.asarray(s, object)) for s in stacks]))
 
 
-def _solved(m: Arithmetic, a: Any, b: Any) -> Any:
-    """x of a @ x = b, row by row from below."""
-    upper, x, determinant = _triangular(m, a, b)
-    if determinant == 0:
-        raise np.linalg.LinAlgError("singular")
-    for k in reversed(range(len(a))):
-        for i in range(k + 1, len(a)):
-            x[k] = x[k] - x[i] * upper[k, i]
-        x[k] = x[k] * m.divide(m.one, upper[k, k])
-    return x
+def _determinant(a: Any, number: algebra.Number) -> Any:
+    try:
+        return algebra.determinant(a, number)
+    except np.linalg.LinAlgError:
+        return 0
 
 
-def _identity(m: Arithmetic, size: int) -> Any:
-    return np.array([[m.of(int(i == k)) for k in range(size)] for i in range(size)], dtype=object).reshape(size, size)
-
-
-def _inverse(m: Arithmetic, a: Any) -> Any:
-    return _solved(m, a, _identity(m, len(a)))
-
-
-def _determinant(m: Arithmetic, a: Any) -> Any:
-    return _triangular(m, a, a)[2] if len(a) else m.one
-
-
-def _cholesky(m: Arithmetic, a: Any) -> Any:
-    """The lower triangle L of a = L @ L.T."""
-    size = len(a)
-    lower = np.full((size, size), m.of(0), dtype=object)
-    for i in range(size):
-        for k in range(i + 1):
-            left = a[i, k] - sum((lower[i, j] * lower[k, j] for j in range(k)), m.of(0))
-            if i == k:
-                if left <= 0:
-                    raise np.linalg.LinAlgError("not positive definite")
-                lower[i, i] = _sqrt(m, left)
-            else:
-                lower[i, k] = m.divide(left, lower[k, k])
-    return lower
-
-
-def _solve(m: Arithmetic, a: Any, b: Any) -> Any:
-    a, b = np.asarray(a), np.asarray(b)
-    if b.ndim == 1:
-        return _solve(m, a, b[:, None])[..., 0]
-    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return _each(_solved)(m, np.broadcast_to(a, (*stack, *a.shape[-2:])), np.broadcast_to(b, (*stack, *b.shape[-2:])))
-
-
-def _slogdet(m: Arithmetic, a: Any) -> Any:
-    determinant = _each(_determinant)(m, a)
-    return m.entrywise(_sign, determinant), m.entrywise(lambda m, x: m.log(abs(x)), determinant)
+_solutions = _by_matrix(algebra.solution)
 
 
 def _svd(m: Arithmetic, a: Any, full_matrices: bool = True, **_: Any) -> Any:
@@ -579,52 +512,15 @@ def _svd(m: Arithmetic, a: Any, full_matrices: bool = True, **_: Any) -> Any:
     return tuple(map(m.view, parts))
 
 
-def _pinv(m: Arithmetic, a: Any, **_: Any) -> Any:
-    """The pseudoinverse of matrices of full rank, by their normal equations."""
-    turned = np.swapaxes(a, -1, -2)
-    if a.shape[-2] >= a.shape[-1]:
-        return np.linalg.inv(turned @ a) @ turned
-    return turned @ np.linalg.inv(a @ turned)
-
-
-def _matrix_power(m: Arithmetic, a: Any, n: int) -> Any:
-    if n < 0:
-        return _matrix_power(m, np.linalg.inv(a), -n)
-    result = m.view(np.broadcast_to(_identity(m, a.shape[-1]), a.shape).copy())
-    for _ in range(n):
-        result = result @ a
-    return result
-
-
 def _mean(m: Arithmetic, x: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
     summed = np.sum(x, axis=axis, keepdims=keepdims)
     count = np.size(x) // max(1, np.size(summed))
     return summed / count
 
 
-def _median(m: Arithmetic, x: Any, axis: Any = None, keepdims: bool = False, **_: Any) -> Any:
-    axes = range(x.ndim) if axis is None else [a % x.ndim for a in (axis if isinstance(axis, tuple) else (axis,))]
-    kept = [a for a in range(x.ndim) if a not in axes]
-    lines = np.sort(np.reshape(np.transpose(x, [*kept, *axes]), [*[x.shape[a] for a in kept], -1]), axis=-1)
-    count = lines.shape[-1]
-    middle = (lines[..., (count - 1) // 2] + lines[..., count // 2]) / 2
-    return np.reshape(middle, [1 if a in axes else n for a, n in enumerate(x.shape)]) if keepdims else middle
-
-
-def _rounded_to(m: Arithmetic, x: Any, decimals: int = 0, **_: Any) -> Any:
-    scale = m.power(10, decimals)
-    return m.entrywise(lambda m, v: _round(m, v * scale) / scale, x)
-
-
 def _clip(m: Arithmetic, x: Any, low: Any = None, high: Any = None, **_: Any) -> Any:
     x = x if low is None else np.maximum(x, low)
     return x if high is None else np.minimum(x, high)
-
-
-def _einsum(m: Arithmetic, *arguments: Any, **settings: Any) -> Any:
-    settings.pop("optimize", None)
-    result = np.einsum(*[_object(a) if isinstance(a, np.ndarray) else a for a in arguments], **settings)
-    return m.view(result) if isinstance(result, np.ndarray) else result
 
 
 def _filled(m: Arithmetic, x: Any, value: Any, shape: Any = None) -> Any:
@@ -647,22 +543,22 @@ def _object(array: Any) -> Any:
 
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.mean: _mean,
-    np.median: _median,
-    np.round: _rounded_to,
+    np.median: _shared(algebra.median),
+    np.round: _shared(algebra.rounded),
     np.clip: _clip,
-    np.einsum: _einsum,
+    np.einsum: _shared(algebra.einsum),
     np.zeros_like: lambda m, x, dtype=None, shape=None, **_: _filled(m, x, 0, shape),
     np.ones_like: lambda m, x, dtype=None, shape=None, **_: _filled(m, x, 1, shape),
     np.full_like: lambda m, x, value, dtype=None, shape=None, **_: _filled(m, x, value, shape),
     np.any: _any,
     np.all: _all,
-    np.linalg.inv: _each(_inverse),
-    np.linalg.det: _each(_determinant),
-    np.linalg.solve: _solve,
-    np.linalg.slogdet: _slogdet,
-    np.linalg.cholesky: _each(_cholesky),
+    np.linalg.inv: _by_matrix(algebra.inverse),
+    np.linalg.det: _by_matrix(_determinant),
+    np.linalg.solve: lambda m, a, b: m.array(algebra.solve(a, b, partial(_solutions, m))),
+    np.linalg.slogdet: lambda m, a: algebra.sign_and_log(a),
+    np.linalg.cholesky: _by_matrix(partial(algebra.cholesky, sqrt=lambda x: x.sqrt())),
     np.linalg.svd: _svd,
-    np.linalg.pinv: _pinv,
-    np.linalg.matrix_power: _matrix_power,
+    np.linalg.pinv: _shared(algebra.pseudo_inverse),
+    np.linalg.matrix_power: _shared(algebra.matrix_power),
 }
 """Functions of NumPy that are more than a loop over entries and would ask for floats."""
