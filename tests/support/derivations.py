@@ -6,6 +6,18 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+TWO_LAYERS = """
+dz2 = p - y
+dW2 = outer(dz2, h1)
+db2 = dz2
+dh1 = W2.T @ dz2
+dz1 = dh1 * (z1 > 0)
+dW1 = outer(dz1, x)
+db1 = dz1
+dx = W1.T @ dz1
+"""
+"""The derivation of a net of two layers, whichever way its loss is written."""
+
 DERIVATIONS: dict[str, tuple[str, str]] = {
     "two layers, cross-entropy": (
         """
@@ -21,21 +33,12 @@ z2 = W2 @ h1 + b2
 p = softmax(z2)
 L = cross_entropy(z2, y)
 """,
-        """
-dz2 = p - y
-dW2 = outer(dz2, h1)
-db2 = dz2
-dh1 = W2.T @ dz2
-dz1 = dh1 * (z1 > 0)
-dW1 = outer(dz1, x)
-db1 = dz1
-dx = W1.T @ dz1
-""",
+        TWO_LAYERS,
     ),
     "tanh net on a batch, binary cross-entropy": (
         """
-X = const([[1.0, -0.5, 2.0], [0.3, 1.2, -0.7]])
-Y = const([[1.0, 0.0, 1.0]])
+X = [[1.0, -0.5, 2.0], [0.3, 1.2, -0.7]]
+Y = [[1.0, 0.0, 1.0]]
 W1 = [[0.1, -0.2], [0.4, 0.3], [-0.5, 0.6], [0.2, 0.1]]
 b1 = [[0.0], [0.1], [-0.1], [0.05]]
 W2 = [[0.3, -0.4, 0.5, 0.2]]
@@ -54,6 +57,7 @@ dA1 = W2.T @ dZ2
 dZ1 = dA1 * (1 - A1 ** 2)
 dW1 = dZ1 @ X.T
 db1 = sum(dZ1, axis=1, keepdims=True)
+dX = W1.T @ dZ1
 """,
     ),
     "batch norm": (
@@ -193,7 +197,7 @@ db = -x
     ),
     "LSTM cell": (
         """
-x = const([0.5, -0.3])
+x = [0.5, -0.3]
 h0 = [0.2, 0.4]
 c0 = [0.25, -0.6]
 Wf = [[0.4, 0.1], [-0.2, 0.3]]
@@ -212,7 +216,7 @@ o = sigmoid(zo)
 c = f * c0 + i * g
 k = tanh(c)
 h = o * k
-t = const([0.3, -0.6])
+t = [0.3, -0.6]
 L = 0.5 * sum((h - t) ** 2)
 """,
         """
@@ -234,6 +238,7 @@ dWi = outer(dzi, x)
 dWg = outer(dzg, x)
 dWo = outer(dzo, x)
 dh0 = Uf.T @ dzf
+dx = Wf.T @ dzf + Wi.T @ dzi + Wg.T @ dzg + Wo.T @ dzo
 """,
     ),
     "convolution": (
@@ -349,6 +354,239 @@ dbnmeani = sum(-dbndiff, axis=0, keepdims=True)
 dhprebn += 1.0 / 4 * (ones_like(hprebn) * dbnmeani)
 dW1 = Xb.T @ dhprebn
 db1 = sum(dhprebn, axis=0)
+""",
+    ),
+    "two layers, softmax and logarithm": (
+        """
+x = [0.5, 1.2]
+y = [0, 1]
+W1 = [[0.4, -0.2], [0.3, 0.6]]
+b1 = [0.1, -0.1]
+W2 = [[0.7, -0.5], [-0.3, 0.2]]
+b2 = [0.05, 0.1]
+z1 = W1 @ x + b1
+h1 = relu(z1)
+z2 = W2 @ h1 + b2
+p = softmax(z2)
+L = -sum(y * log(p))
+""",
+        TWO_LAYERS,
+    ),
+    "batch norm, squared": (
+        """
+x = [[1.0, 2.0, 0.3], [3.0, -1.0, 0.7], [0.5, 0.2, -1.1], [-2.0, 4.0, 0.4]]
+gamma = [1.5, -0.5, 0.8]
+beta = [0.1, 0.2, -0.3]
+u = [[0.1, -0.2, 0.6], [0.3, 0.4, -0.8], [-0.5, 0.6, 0.2], [0.7, -0.8, 0.5]]
+mu = mean(x, axis=0)
+xc = x - mu
+v = mean(xc ** 2, axis=0)
+s = 1 / sqrt(v + 0.01)
+xn = xc * s
+out = gamma * xn + beta
+L = sum(out ** 2 * u)
+""",
+        """
+dout = 2 * out * u
+dbeta = sum(dout, axis=0)
+dgamma = sum(dout * xn, axis=0)
+dxn = dout * gamma
+ds = sum(dxn * xc, axis=0)
+dv = -0.5 * ds * s ** 3
+dxc = dxn * s + 2 * xc * dv / 4
+dmu = -sum(dxc, axis=0)
+dx = dxc + dmu / 4
+""",
+    ),
+    "layer norm, step by step": (
+        """
+x = [[1.0, 2.0, 0.3, -0.4], [3.0, -1.0, 0.7, 0.2], [0.5, 0.2, -1.1, 1.3]]
+g = [1.5, -0.5, 0.8, 1.1]
+b = [0.1, 0.2, -0.3, 0.4]
+t = [[0.1, -0.2, 0.6, 0.5], [0.3, 0.4, -0.8, 0.2], [-0.5, 0.6, 0.2, -0.7]]
+mu = mean(x, axis=1, keepdims=True)
+xc = x - mu
+v = mean(xc ** 2, axis=1, keepdims=True)
+r = (v + 0.01) ** -0.5
+n = xc * r
+y = n * g + b
+L = mean((y - t) ** 2)
+""",
+        """
+dy = 2 * (y - t) / 12
+db = sum(dy, axis=0)
+dg = sum(dy * n, axis=0)
+dn = dy * g
+dr = sum(dn * xc, axis=1, keepdims=True)
+dv = dr * (-0.5) * r ** 3
+dxc = dn * r + 2 * xc * dv / 4
+dmu = -sum(dxc, axis=1, keepdims=True)
+dx = dxc - mean(dxc, axis=1, keepdims=True)
+""",
+    ),
+    "recurrent net with a helper": (
+        """
+Wx = [[0.4, -0.2], [0.1, 0.5]]
+Wh = [[0.3, 0.6], [-0.5, 0.2]]
+V = [[0.7, -0.4], [0.2, 0.9]]
+b = [0.1, -0.2]
+x1 = [1.0, 0.5]
+x2 = [-0.3, 0.8]
+x3 = [0.2, -1.0]
+t = [0.3, -0.6]
+h1 = tanh(Wx @ x1 + b)
+a2 = Wx @ x2 + Wh @ h1 + b
+h2 = tanh(a2)
+a3 = Wx @ x3 + Wh @ h2 + b
+h3 = tanh(a3)
+o = V @ h3
+L = 0.5 * sum((o - t) ** 2)
+""",
+        """
+do = o - t
+dV = outer(do, h3)
+dh3 = V.T @ do
+da3 = dh3 * (1 - h3 ** 2)
+dh2 = Wh.T @ da3
+da2 = dh2 * (1 - h2 ** 2)
+dh1 = Wh.T @ da2
+a1 = dh1 * (1 - h1 ** 2)
+dWh = outer(da3, h2) + outer(da2, h1)
+dWx = outer(da3, x3) + outer(da2, x2) + outer(a1, x1)
+db = da3 + da2 + a1
+""",
+    ),
+    "attention, other sizes": (
+        """
+Q = [[0.3, -0.2, 0.5], [0.1, 0.8, -0.4]]
+K = [[0.6, 0.2, -0.1], [-0.3, 0.5, 0.9], [0.2, -0.7, 0.4]]
+V = [[1.0, 0.5], [-0.4, 0.3], [0.7, -0.9]]
+G = [[0.2, -0.6], [0.9, 0.4]]
+S = Q @ K.T / 2
+P = softmax(S, axis=1)
+O = P @ V
+L = sum(O * G)
+""",
+        """
+dO = G
+dV = P.T @ dO
+dP = dO @ V.T
+dS = P * (dP - sum(dP * P, axis=1, keepdims=True))
+dQ = dS @ K / 2
+dK = dS.T @ Q / 2
+""",
+    ),
+    "logistic regression, penalty halved": (
+        """
+X = [[1.0, 2.0], [-1.0, 0.5], [0.3, -2.0], [0.8, 0.1]]
+y = [1.0, 0.0, 1.0, 0.0]
+w = [0.4, -0.3]
+c = 0.2
+z = X @ w + c
+s = sigmoid(z)
+L = -mean(y * log(s) + (1 - y) * log(1 - s)) + 0.5 * 0.1 * sum(w ** 2)
+""",
+        """
+dz = (s - y) / 4
+dw = X.T @ dz + 0.1 * w
+dc = sum(dz)
+""",
+    ),
+    "quadratic form in one line": (
+        """
+x = [1.0, 2.0, -0.5]
+A = [[2.0, 1.0, 0.3], [4.0, 3.0, -0.6], [0.7, -1.2, 1.5]]
+b = [0.5, -1.0, 2.0]
+q = x @ A @ x
+L = q - dot(b, x)
+""",
+        """
+dx = A @ x + A.T @ x - b
+dA = outer(x, x)
+db = -x
+""",
+    ),
+    "convolution of an image": (
+        """
+X = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]]
+W = [[1.0, 0.5], [-1.0, 2.0]]
+b = 0.1
+T = [[0.1, 0.2], [0.3, 0.4]]
+Z = conv2d(X, W) + b
+H = relu(Z)
+L = sum(H * T)
+""",
+        """
+dH = T
+dT = H
+dZ = dH * (Z > 0)
+dW = conv2d(X, dZ)
+dX = conv2d(dZ, flip(W, (0, 1)), pad=1)
+db = sum(dZ)
+""",
+    ),
+    "residual gate": (
+        """
+x = [0.6, -0.8, 0.3]
+W = [[0.4, -0.2, 0.1], [0.3, 0.6, -0.5], [0.2, -0.7, 0.9]]
+a = [0.7, -0.3, 0.5]
+u = [0.2, 0.9, -0.4]
+z = W @ x
+h = sin(z)
+y = x + a * h
+e = exp(0.5 * y)
+L = sum(e * u)
+""",
+        """
+de = u
+dy = de * 0.5 * e
+da = dy * h
+dh = dy * a
+dz = dh * cos(z)
+dW = outer(dz, x)
+dx = dy + W.T @ dz
+""",
+    ),
+    "ratio": (
+        """
+x = [1.5, 2.0, 0.7]
+w = [0.4, 1.3, 0.9]
+b = 0.8
+n = sum(x * w)
+d = sum(w ** 2) + b
+r = n / d
+q = log(d)
+L = r ** 3 + 2 * q
+""",
+        """
+dr = 3 * r ** 2
+dn = dr / d
+dq = 2
+dd = 2 / d - dr * n / d ** 2
+db = dd
+dx = dn * w
+dw = dn * x + dd * 2 * w
+""",
+    ),
+    "joined": (
+        """
+h = [0.2, -0.4]
+x = [1.0, 0.5, -1.0]
+W = [[0.1, 0.2, 0.3, -0.4, 0.5], [0.6, -0.7, 0.8, 0.9, -1.0]]
+b = [0.1, 0.05]
+u = [1.0, -1.3]
+j = concat([h, x], axis=0)
+z = W @ j + b
+f = sigmoid(z)
+L = sum(f * u)
+""",
+        """
+df = u
+dz = df * f * (1 - f)
+dW = outer(dz, j)
+db = dz
+dh = W[:, 0:2].T @ dz
+dx = W[:, 2:5].T @ dz
 """,
     ),
 }
