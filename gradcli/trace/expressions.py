@@ -48,16 +48,10 @@ _NUMBERS = ("number", "number")
 _PLAIN_FLOATS = ("float64", "weak float", "weak int")
 
 MOST_AXES = 64
-"""NumPy's own limit."""
-
-LONG_CONSTANT = 40
-"""An array in a formula that takes more characters than this is shown by its shape."""
+"""How many axes NumPy's arrays can have."""
 
 HUGE = 1 << 53
 """Whole numbers from here on are held as floats."""
-
-MAX_AXES = 64
-"""How many axes NumPy's arrays can have."""
 
 LARGEST = {"float64": "1.8e308", "float32": "3.4e38", "float16": "65504", "int64": "9.2e18"}
 """The largest number of every precision, in words."""
@@ -424,11 +418,11 @@ class Expressions:
         return (len(value), *(shapes[0] if shapes else ()))
 
     def _allow_axes(self, axes: int, place: ast.AST) -> None:
-        if axes > MAX_AXES:
+        if axes > MOST_AXES:
             found = f"these brackets are {axes} deep"
             way_out = "take out the brackets that hold one entry only"
             raise GradError(
-                meaning.wrong_kind(self.span(place), f"a tensor has at most {MAX_AXES} axes", found, way_out)
+                meaning.wrong_kind(self.span(place), f"a tensor has at most {MOST_AXES} axes", found, way_out)
             )
 
     def cast(self, array: Any, dtype: str, place: ast.AST) -> Any:
