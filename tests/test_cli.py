@@ -572,6 +572,13 @@ def test_explain_lists_every_code() -> None:
     assert set(gradcli.problems.MISTAKES) <= set(listed)
 
 
+@pytest.mark.parametrize("asked", [["ops"], ["ops", "relu"], ["ops", "softmax"]], ids=" ".join)
+def test_what_is_told_of_operators_fits_the_terminal(asked: list[str]) -> None:
+    lines = run(*asked, COLUMNS="60").out.splitlines()
+    assert max(map(len, lines)) <= 60
+    assert [line.rstrip() for line in lines] == lines
+
+
 def test_repeatable(write: Any) -> None:
     write("W = randn(3, 3)\nx = uniform(3, seed=7)\nL = sum(relu(W @ x))\n")
     outs = {process("-m", "gradcli", "derive", "f.txt", PYTHONHASHSEED=seed).stdout for seed in ("1", "2")}

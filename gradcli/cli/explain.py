@@ -35,7 +35,8 @@ def explain(
     if not word:
         width = max(map(len, known))
         for each in known:
-            sys.stdout.write(f"{each:<{width}}  {_text(each).splitlines()[0]}\n")
+            line = f"{each:<{width}}  {_text(each).splitlines()[0]}"
+            sys.stdout.write(f"{_hanging(line, width + 2)}\n")
         return
     if word not in known:
         raise GradError(command.unknown_code(asked, known))
@@ -59,3 +60,11 @@ def _filled(text: str) -> str:
     blocks = text.split("\n\n")
     width = min(WIDTH, max(NARROWEST, shutil.get_terminal_size().columns))
     return "\n\n".join(b if b.startswith("    ") else textwrap.fill(" ".join(b.split()), width) for b in blocks)
+
+
+def _hanging(line: str, indent: int) -> str:
+    """A line of the list within the width of a terminal; one line for each code where something else reads it."""
+    columns = shutil.get_terminal_size().columns
+    if not sys.stdout.isatty() or columns < indent + NARROWEST:
+        return line
+    return textwrap.fill(line, columns, subsequent_indent=" " * indent, break_on_hyphens=False)

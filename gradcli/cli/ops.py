@@ -9,6 +9,8 @@ import typer
 from gradcli.cli.streams import console
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from gradcli.reference import Entry
 
 
@@ -44,9 +46,9 @@ def _print_entry(entry: Entry) -> None:
 
     out = console()
     out.print(Text.assemble((entry.usage, "bold")))
-    out.print(Text(f"\n{entry.doc}"))
+    _print_paragraph(out, entry.doc)
     if entry.spellings:
-        out.print(Text(f"\nalso written: {', '.join(entry.spellings)}"))
+        _print_paragraph(out, f"also written: {', '.join(entry.spellings)}")
     if entry.rules:
         out.print(Text("\nwith y for its value and dy for the gradient that arrives:", "dim"))
     else:
@@ -54,8 +56,17 @@ def _print_entry(entry: Entry) -> None:
     for rule in entry.rules:
         out.print(Text(f"  d{rule.operand} = {rule.text}" if rule.text else f"  {rule.operand} receives nothing"))
     if entry.kink:
-        out.print(Text(f"\nat its kinks: {entry.kink}"))
+        _print_paragraph(out, f"at its kinks: {entry.kink}")
     out.print(Text("\nan example:", "dim"))
     for line in entry.example.split("\n"):
         out.print(Text(f"  {line}"))
     print_report(out, entry.report, Style(sections=("values", "formulas"), headline=False))
+
+
+def _print_paragraph(out: Console, text: str) -> None:
+    """A blank line and a text, broken at blanks that do not stay at the ends of its lines."""
+    from gradcli.render.table import filled
+
+    out.print()
+    for line in filled(text, out.width):
+        out.print(line, soft_wrap=True)

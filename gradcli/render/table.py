@@ -127,7 +127,8 @@ def _print_title(console: Console, title: str, remark: str) -> None:
         console.print(Text.assemble((title, "bold"), REMARK_GAP, (remark, "dim")), soft_wrap=True)
     else:
         below = _wrapped(remark, console.width - len(INDENT)) if remark else ()
-        _print_lines(console, [(title, "bold")] * bool(title) + [(INDENT + line, "dim") for line in below])
+        head = _wrapped(title, console.width) if title else ()
+        _print_lines(console, [(line, "bold") for line in head] + [(INDENT + line, "dim") for line in below])
 
 
 def _print_lines(console: Console, lines: Iterable[_Pair]) -> None:
