@@ -105,7 +105,7 @@ def test_the_sample_says_what_is_wrong() -> None:
 
 def test_the_check_tells_what_is_wrong_and_fails() -> None:
     for command in ("check", "derive"):
-        outcome = run(command, str(SAMPLES / "my_linear.txt"))
+        outcome = run(command, str(SAMPLES / "my_linear.txt"), COLUMNS="120")
         assert outcome.code == 1
         assert (
             "my_linear.backward, result 2 (for w): wrong. expected g.T @ x, shape (2, 3); found x.T @ g" in outcome.out
@@ -118,6 +118,13 @@ def test_the_check_tells_what_is_wrong_and_fails() -> None:
     assert [r["verdict"] for r in found["custom_rules"]] == ["agree", "disagree", "agree"]
     assert found["custom_rules"][1]["slip"] == "missing transpose"
     assert found["custom_rules"][1]["found_shape"] == [3, 2]
+
+
+def test_a_wrong_result_is_told_within_the_terminal() -> None:
+    lines = run("check", str(SAMPLES / "my_linear.txt"), COLUMNS="60").out.splitlines()
+    assert max(map(len, lines)) <= 60
+    told = "wrong. expected g.T @ x, shape (2, 3); found x.T @ g, shape (3, 2)"
+    assert told in " ".join(line.strip() for line in lines)
 
 
 def test_the_check_says_that_a_rule_is_right(tmp_path: Path) -> None:
@@ -372,7 +379,7 @@ print(price)
 def test_pasted_rules_are_judged_by_the_command(text: str, output: str, told: list[str], tmp_path: Path) -> None:
     file = tmp_path / "pasted.py"
     file.write_text(text, encoding="utf-8")
-    outcome = run("check", str(file))
+    outcome = run("check", str(file), COLUMNS="120")
     assert outcome.code == int("wrong" in told[0])
     assert f"d{output}/d" in outcome.out
     for line in told:

@@ -298,7 +298,8 @@ class _Page:
         for name, results in rules.items():
             told = dict.fromkeys((r.verdict, r.sentence, r.slip) for r in results if not r.right)
             for verdict, sentence, slip in told:  # once, however many calls there are
-                self.console.print(Text(sentence, STYLES[verdict]), soft_wrap=True)
+                for line in filled(sentence, self.console.width):
+                    self.console.print(Text(line, STYLES[verdict]), soft_wrap=True)
                 if slip:
                     self.console.print(Text.assemble(("slip: ", "bold"), slip), soft_wrap=True)
             if not told:
