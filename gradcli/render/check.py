@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gradcli.render.numbers import number, shape_text
-from gradcli.render.table import Column, Table, filled, fits, print_table
+from gradcli.render.table import Column, Table, filled, fits, print_headline, print_table
 from gradcli.report import Report
 from gradcli.verify.verdict import Check, Entry, GradientCheck, ResultCheck, Verdict, worst
 
@@ -41,7 +41,7 @@ STYLES = {
 def print_check(console: Console, report: Report, check: Check, *, digits: int, full: bool = False) -> None:
     """Prints what `gradcli check` says of a file: the table, the rules that are wrong, and a summary."""
     page = _Page(console, report, check, digits, full)
-    console.print(Text(f"{report.file}: {report.title}", "bold"), overflow="fold")
+    print_headline(console, Text(f"{report.file}: {report.title}", "bold"))
     console.print()
     page.table("Check")
     page.rules()

@@ -13,7 +13,7 @@ from gradcli.homework.telling import ALL, FORMULA, KIND, PLACE, Told, ToldLine
 from gradcli.problems import Label
 from gradcli.render.numbers import LARGE, number, summary, tensor
 from gradcli.render.problems import drawn
-from gradcli.render.table import Column, Table, print_table
+from gradcli.render.table import Column, Table, print_headline, print_table
 
 _COUNTED = {
     "right": "right",
@@ -31,7 +31,7 @@ _STYLES = {"right": "green", "scaled": "green", "wrong": "bold red", "invalid": 
 
 def print_homework(console: Console, told: Told, *, digits: int = 4, ascii_only: bool = False) -> None:
     """Prints what is told of a sheet."""
-    console.print(Text.assemble((f"{told.file}: ", "bold"), (_headline(told), "bold")), overflow="fold")
+    print_headline(console, Text(f"{told.file}: {_headline(told)}", "bold"))
     if told.level >= ALL and told.lines:
         console.print()
         print_table(console, _table(told))

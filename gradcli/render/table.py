@@ -122,6 +122,13 @@ def filled(text: str, width: int, indent: str = "") -> Iterator[str]:
         yield from (indent + line for line in _wrapped(" ".join(others), max(1, width - len(indent))))
 
 
+def print_headline(console: Console, text: Text) -> None:
+    """A line that is folded at the width, without the blanks that it is folded at."""
+    for line in text.wrap(console, console.width, overflow="fold"):
+        line.rstrip()
+        console.print(line, soft_wrap=True)
+
+
 def _print_title(console: Console, title: str, remark: str) -> None:
     if title and remark and cell_len(title + REMARK_GAP + remark) <= console.width:
         console.print(Text.assemble((title, "bold"), REMARK_GAP, (remark, "dim")), soft_wrap=True)

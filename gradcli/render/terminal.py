@@ -13,7 +13,7 @@ from rich.text import Text
 from gradcli.graph import INPUT, Node
 from gradcli.graph.op import size_of
 from gradcli.render.numbers import CELL_WIDTH, LARGE, block, number, shape_text, summary, tensor
-from gradcli.render.table import Column, Table, print_table
+from gradcli.render.table import Column, Table, print_headline, print_table
 from gradcli.report import Contribution, Report, Step, Visit
 from gradcli.report.sequences import Change, StateSequence
 
@@ -56,7 +56,7 @@ class _Printer:
     def print(self) -> None:
         """The title, the sections asked for, and the notes."""
         if self.style.headline:
-            self.console.print(self.title(), overflow="fold")
+            print_headline(self.console, self.title())
         every = set(self.style.sections) == set(SECTIONS)
         tables: dict[str, Callable[[], Table]] = {
             "values": self.forward_values,
