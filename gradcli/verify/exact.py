@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcli.differentiate import sweep
-from gradcli.graph import CONSTANT, INPUT, Node
+from gradcli.graph import CONSTANT, Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import size_of
 from gradcli.report import Report
@@ -151,8 +151,3 @@ def cost(nodes: Sequence[Node]) -> float:
 
 def _entrywise(node: Node) -> bool:
     return all(o.shape in ((), node.shape) for o in node.operands)
-
-
-def leaves(nodes: Iterable[Node]) -> list[Node]:
-    """The inputs among nodes that can be differentiated."""
-    return [n for n in nodes if n.op is INPUT and n.differentiable]
