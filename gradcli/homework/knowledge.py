@@ -98,7 +98,7 @@ class Knowledge:
         count = len(self.points.all)
         if line.expression is None or not line.fits:
             return [None] * count
-        if line.written is not None and not line.written.exact:
+        if line.written is not None and not line.written.exact and np.any(line.written.value):
             return [line.written.value, *[None] * (count - 1)]
         values = []
         for k, point in enumerate(self.points.all):

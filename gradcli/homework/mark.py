@@ -106,11 +106,26 @@ class Mark:
     """The piece that is wrong, where it is not the whole right side."""
     digits: int | None = None
     """The digits to which numbers are right, where they are written."""
+    passes: int = 1
+    """How often its statement was passed, of which this is the pass that says most."""
+
+
+_TELLING = (
+    Verdict.WRONG,
+    Verdict.INVALID,
+    Verdict.UNRESOLVED,
+    Verdict.RIGHT_HERE_ONLY,
+    Verdict.FOLLOWS,
+    Verdict.SCALED,
+    Verdict.RIGHT,
+    Verdict.HELPER,
+)
+"""The verdicts, by how much they say of a statement that a loop passes several times."""
 
 
 @dataclass(slots=True)
 class Marked:
-    """A sheet with its marks, one a line."""
+    """A sheet with its marks, one for every time that a line was passed."""
 
     sheet: Sheet
     marks: list[Mark]
@@ -126,13 +141,26 @@ class Marked:
         """The first wrong line."""
         return next((mark for mark in self.marks if mark.first_wrong), None)
 
+    @property
+    def statements(self) -> list[Mark]:
+        """One mark a statement: of one that a loop passes several times, the first of those that say most."""
+        passes: dict[tuple[str, int, str], list[Mark]] = {}
+        for mark in self.marks:
+            passes.setdefault((mark.line.file, mark.line.line, mark.line.text), []).append(mark)
+        chosen = []
+        for marks in passes.values():
+            mark = min(marks, key=lambda m: (not m.first_wrong, _TELLING.index(m.verdict), not m.notes))
+            mark.passes = len(marks)
+            chosen.append(mark)
+        return chosen
+
     def count(self, verdict: Verdict) -> int:
-        """How many lines have a verdict."""
-        return sum(mark.verdict is verdict for mark in self.marks)
+        """How many statements have a verdict."""
+        return sum(mark.verdict is verdict for mark in self.statements)
 
     @property
     def score(self) -> float:
         """The part of the marked lines that are right, scaled, or follow rightly from a wrong one; 1 of no lines."""
-        counted = [m for m in self.marks if m.verdict not in (Verdict.HELPER, Verdict.UNRESOLVED)]
+        counted = [m for m in self.statements if m.verdict not in (Verdict.HELPER, Verdict.UNRESOLVED)]
         earned = (Verdict.RIGHT, Verdict.SCALED, Verdict.FOLLOWS)
         return sum(m.verdict in earned for m in counted) / len(counted) if counted else 1.0

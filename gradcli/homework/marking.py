@@ -12,7 +12,8 @@ means that one.  Then it marks, drops what no later line has confirmed, and mark
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ from gradcli.homework.naming import Namer
 from gradcli.homework.points import Point
 from gradcli.homework.sheet import Kind, Line, Sheet, gradient_name
 from gradcli.homework.supposing import Supposing
+from gradcli.problems import slips
+
+_SOUNDS = re.compile(r"d[A-Z_]|d\w{1,3}$|grad", re.ASCII)
+"""How the names of gradients begin."""
 
 
 class Marking(Supposing):
@@ -32,6 +37,7 @@ class Marking(Supposing):
 
     def __init__(self, sheet: Sheet) -> None:
         super().__init__(sheet)
+        self._gradients: dict[tuple[int, ...], tuple[list[Node], Any]] = {}
         self.namer: Namer | None = None
 
     def run(self) -> Marked:
@@ -50,7 +56,20 @@ class Marking(Supposing):
             notes.append(
                 "formulas were compared at the file's inputs alone: no others were found at which all is defined"
             )
+        notes += [f"`{name}` is not marked: nothing says which gradient it is" for name in self._unmarked(marks)]
         return Marked(self.sheet, marks, notes)
+
+    def _unmarked(self, marks: Sequence[Mark]) -> list[str]:
+        """Names that sound like gradients, are those of no node, and are used nowhere."""
+        used = {j for line in self.sheet.lines for j in line.references}
+        ends: dict[str, bool] = {}
+        for mark, state in zip(marks, self.states, strict=True):
+            line = mark.line
+            if mark.verdict is Verdict.HELPER and line.kind is Kind.HELPER and not line.scope:
+                meant = state.meaning is not None and state.meaning[1] == 1
+                known = meant or not _SOUNDS.match(line.target.name)
+                ends[line.target.name] = not known and line.index not in used
+        return [name for name, open_end in ends.items() if open_end]
 
     def _state(self, line: Line) -> State:
         truths = self.truths[line.index]
@@ -59,6 +78,14 @@ class Marking(Supposing):
             return State(Verdict.INVALID, self._times(truths, factor), factor=factor)
         if line.kind is Kind.ORDER:
             return orders.state(self.sheet, line)
+        if line.again and self._is_zero(line):
+            return State(Verdict.HELPER, self.own[line.index], notes=["where the sum starts"])
+        if line.index in self.supposed.overwriting:
+            return State(Verdict.WRONG, self.supposed.overwriting[line.index])
+        if line.index in self.supposed.partial and line.written is None:
+            return self._part(line, self._given_values(line))
+        if line.index in self.supposed.parts:
+            return State(Verdict.WRONG, self.supposed.parts[line.index])
         if line.kind is Kind.HELPER:
             return self._helper(line)
         if any(t is None or not finite(t) for t in truths[:1]):
@@ -66,12 +93,19 @@ class Marking(Supposing):
             return State(Verdict.UNRESOLVED, truths, notes=[f"the right value cannot be compared: {why}"])
         if line.written is not None:
             return self._numbers(line)
-        if line.index in self.supposed.parts:
-            return State(Verdict.WRONG, self.supposed.parts[line.index])
         values = self._given_values(line)
         if line.continued and line.about_gradient:
-            return self._part(line, values)
-        return self._formula(line, values)
+            return self._step(line, values) if line.index in self.supposed.sums else self._part(line, values)
+        state = self._formula(line, values)
+        if line.local and state.verdict not in (Verdict.RIGHT, Verdict.SCALED, Verdict.FOLLOWS):
+            return self._helper(line)  # what one call sends to W need not be all of its gradient
+        return state
+
+    def _is_zero(self, line: Line) -> bool:
+        """Whether a line is zero throughout, as a sum is before its first term."""
+        return all(value is not None and not np.any(value) for value in self.own[line.index][:1]) and (
+            line.written is not None or all(v is not None and not np.any(v) for v in self.own[line.index])
+        )
 
     def _helper(self, line: Line) -> State:
         assert line.expression is not None
@@ -105,9 +139,7 @@ class Marking(Supposing):
         best: Meaning | None = None
         if len(values) < 2:
             return None
-        for node in self._candidates():
-            if np.shape(values[0]) != node.shape:
-                continue
+        for node in self._multiples(values[1]):
             truths = [p.gradient(node) for p in self.points.all]
             factor = common_multiple(values[1:], truths[1:])
             if factor is None:
@@ -117,9 +149,38 @@ class Marking(Supposing):
             best = best or (node, factor)
         return best
 
+    def _multiples(self, value: Any) -> list[Node]:
+        """The nodes of whose gradients, at the first generic point, a value is nearly a multiple."""
+        shape = np.shape(value)
+        if shape not in self._gradients:
+            nodes = [node for node in self._candidates() if node.shape == shape]
+            rows = np.zeros((len(nodes), np.size(value)))
+            for row, node in zip(rows, nodes, strict=True):
+                row[:] = np.ravel(numbers(self.points.all[1].gradient(node)))
+            self._gradients[shape] = nodes, rows
+        nodes, rows = self._gradients[shape]
+        flat = np.ravel(numbers(value))
+        if not nodes or not np.all(np.isfinite(flat)):
+            return []
+        with np.errstate(all="ignore"):
+            factors = (rows @ flat) / np.sum(rows * rows, axis=1)
+            apart = np.max(np.abs(factors[:, None] * rows - flat), axis=1, initial=0.0)
+            near = apart <= 1e-6 * np.abs(factors) * np.max(np.abs(rows), axis=1, initial=0.0)
+        return [node for node, close in zip(nodes, near, strict=True) if close]
+
     def _part(self, line: Line, values: list[Any]) -> State:
         """A part of a sum that a later line goes on with."""
         return State(Verdict.HELPER, values, notes=[f"a part of {line.target.name}"])
+
+    def _step(self, line: Line, values: list[Any]) -> State:
+        """A part of a sum that is wrong, of which it is known what it should have reached."""
+        truths = self.truths[line.index]
+        count = len(truths)
+        given = [self._intended(line, k) for k in range(count)]
+        if all(self.same(line, k, values[k], truths[k], given[k]) for k in range(count)):
+            state = self._right(line, values)
+            return self._part(line, truths) if state.verdict is Verdict.RIGHT else state
+        return State(Verdict.WRONG, truths)
 
     def _numbers(self, line: Line) -> State:
         """A line of numbers, which are compared at the file's inputs alone."""
@@ -225,7 +286,7 @@ class Marking(Supposing):
             if ks and all(self.same(line, k, own[k], self._swept(line, k, lines), {}) for k in ks):
                 if not np.any(own[0]) and np.any(self.truths[line.index][0]):
                     return None
-                return min(j for j in wrong if self.states[j].verdict is Verdict.WRONG) if wrong else None
+                return min((c for j in wrong if (c := self.cause(j)) is not None), default=None)
         return None
 
     def _swept(self, line: Line, k: int, lines: Iterable[int]) -> Any:
@@ -297,13 +358,20 @@ class Marking(Supposing):
 
     def _name_slip(self, marks: list[Mark]) -> None:
         """Names the slips of wrong lines; one that lies in a helper points there."""
+        named: set[tuple[str, int, str]] = set()
         for mark in marks:
-            if mark.verdict is not Verdict.WRONG or mark.line.kind is Kind.ORDER:
+            statement = mark.line.file, mark.line.line, mark.line.text
+            if mark.verdict is not Verdict.WRONG or mark.line.kind is Kind.ORDER or statement in named:
                 continue
+            named.add(statement)
             naming = self._naming(mark)
             if naming is None:
                 continue
-            if naming.line is not None and naming.line != mark.line.index:
+            if naming.line is not None and naming.line == mark.line.continues:
+                naming = Naming(
+                    naming.slip, naming.sentence, ""
+                )  # what it was before it was changed is as it should be
+            elif naming.line is not None and naming.line != mark.line.index:
                 helper = marks[naming.line]
                 if helper.verdict is Verdict.HELPER or helper.naming is not None:
                     self._blame(helper, naming)
@@ -313,13 +381,27 @@ class Marking(Supposing):
                     continue
             mark.naming = naming
 
+    def _last_change(self, index: int, line: Line) -> int:
+        """The last line up to a line that changes what a helper (by index) has begun; the helper if none does."""
+        for each in self.sheet.lines[index + 1 : line.index + 1]:
+            if each.continues == index and each.kind is Kind.HELPER:
+                index = each.index
+        return index
+
     def _blame(self, helper: Mark, naming: Naming) -> None:
         """Marks a helper as the line in which the slip is."""
         if helper.naming is None:
             helper.verdict, helper.naming = Verdict.WRONG, naming
 
     def _naming(self, mark: Mark) -> Naming | None:
-        return name_slip(self, mark.line)
+        line = mark.line
+        if line.index in self.supposed.overwriting:
+            before = line.continues if line.continues is not None else line.overwrites
+            found = f"line {self.sheet.lines[before].line}" if before is not None else "an earlier line"
+            slip = slips.MISSING_PATH
+            edit = f"`=` overwrites what {found} has found; with `+=` the two add up"
+            return Naming(slip.name, slip.sentence, edit, line.span)
+        return name_slip(self, line)
 
 
 def name_slip(marking: Marking, line: Line) -> Naming | None:

@@ -47,6 +47,8 @@ class Point:
     def __init__(self, sheet: Sheet, values: list[Any]) -> None:
         self.sheet = sheet
         self.values = values
+        self.students: list[Any] = []
+        """The student's own values of the lines there, as far as they were asked for."""
         self._scale: float | None = None
         self._sweeps: dict[int, list[Any]] = {}
         self._jacobians: dict[int, list[list[Any]]] = {}
@@ -100,19 +102,12 @@ class Point:
         return stacked.reshape(of.shape + node.shape)
 
 
-class Points:
-    """All points of a sheet; the first is the file's own inputs.
+class Evaluator:
+    """Evaluates expressions over the forward graph of a sheet, and over its lines."""
 
-    `point` numbers below count from 0.
-    """
-
-    def __init__(self, sheet: Sheet, count: int = GENERIC) -> None:
+    def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
-        self.drawing = Drawing(sheet)
-        self.here = self.drawing.here
-        self.generic = self.drawing.generic(count)
-        self.all: list[Point] = [self.here, *self.generic]
-        self._orders: dict[int, list[Node]] = {}
+        self._orders: dict[int, tuple[Node, list[Node]]] = {}
 
     def value(self, expression: Node, point: Point, given: Mapping[int, Any]) -> Any:
         """The value of a node over the forward graph at a point; None if it has none.
@@ -148,7 +143,7 @@ class Points:
         """The nodes of an expression that are no forward nodes, operands first."""
         known = self._orders.get(id(expression))
         if known is not None:
-            return known
+            return known[1]
         first = self.sheet.first
         order: list[Node] = []
         seen: set[int] = set()
@@ -163,8 +158,31 @@ class Points:
             seen.add(id(node))
             stack.append((node, True))
             stack.extend((o, False) for o in node.operands)
-        self._orders[id(expression)] = order
+        self._orders[id(expression)] = expression, order  # kept, for another may get the id of one that is gone
         return order
+
+    def students(self, node: Node, point: Point) -> Any:
+        """The value of an expression at a point with the student's own values of the lines that it uses."""
+        known = point.students
+        used = [self.sheet.lines_of.get(n.number) for n in self.order(node) if n.op is SYMBOL]
+        for line in self.sheet.lines[len(known) : max((j for j in used if j is not None), default=-1) + 1]:
+            given = {j: known[j] for j in line.references}
+            known.append(None if line.expression is None else self.value(line.expression, point, given))
+        return self.value(node, point, dict(enumerate(known)))
+
+
+class Points(Evaluator):
+    """All points of a sheet; the first is the file's own inputs.
+
+    `point` numbers below count from 0.
+    """
+
+    def __init__(self, sheet: Sheet, count: int = GENERIC) -> None:
+        super().__init__(sheet)
+        self.drawing = Drawing(sheet)
+        self.here = self.drawing.here
+        self.generic = self.drawing.generic(count)
+        self.all: list[Point] = [self.here, *self.generic]
 
 
 class Drawing:
@@ -182,7 +200,8 @@ class Drawing:
             if structure is not None:
                 self.labels[node.number] = structure
         self.lengths = {n for node in sheet.forward if node.shape for n in (*node.shape, math.prod(node.shape))}
-        self.counts = {n.number for n in self.inputs if n.number not in claimed and self._is_count(n)}
+        kept = (n for n in self.inputs if n.number not in claimed and (self._is_count(n) or _is_start(n)))
+        self.counts = {n.number for n in kept}
         self.tries = max(3, min(TRIES, NODES_TRIED // max(1, len(sheet.forward))))
         self.kinks = [n for n in sheet.forward if n.op.kink and n.op.scalar is not None]
         here = self.evaluated({})
@@ -190,6 +209,7 @@ class Drawing:
         self.here = here
         self._reached = [n for n in self.inputs if n.differentiable and np.any(here.gradient(n))]
         self._first_stage = 0
+        self._evaluator = Evaluator(sheet)
 
     def _is_count(self, node: Node) -> bool:
         """Whether an input is a whole number that counts entries, such as the N of 1/N: no number that varies."""
@@ -252,7 +272,7 @@ class Drawing:
                 new = kept[node.number](value, self.random)
             elif structure is not None:
                 new = structure.draw(value, self.random)
-            elif node.number in self.counts:
+            elif node.number in self.counts or node.number in self.sheet.fixed:
                 new = value
             else:
                 new = draw(value, self.random)
@@ -271,6 +291,8 @@ class Drawing:
                     return False
         if any(distance(node, point) < AWAY for node in self.kinks):
             return False
+        if any(not np.array_equal(self._evaluator.students(n, point), v) for n, v in self.sheet.decided):
+            return False
         return all(_nonzero(point.gradient(n)) for n in self._reached)
 
 
@@ -279,6 +301,11 @@ def distance(node: Node, point: Point) -> float:
     operands = [point.values[o.number] for o in node.operands]
     numbers = operands[0] if len(operands) == 1 else np.subtract(operands[0], operands[1], dtype=float)
     return float(np.min(np.abs(np.asarray(numbers, float)), initial=math.inf))
+
+
+def _is_start(node: Node) -> bool:
+    """Whether an input is the zero from which a sum of the file starts, under a name that is given again later."""
+    return "'" in node.name and not np.any(node.data)
 
 
 def _any_sign(value: Any, random: np.random.Generator) -> Any:

@@ -7,26 +7,48 @@ use it can be judged by what it should have been.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gradcli.evaluate import CannotEvaluate
 from gradcli.graph import CONSTANT, SYMBOL, Graph, Node, Op
-from gradcli.graph.op import shape_of
+from gradcli.graph.dtypes import FLOATS
+from gradcli.graph.op import INFIX, shape_of
+from gradcli.homework.pasted import Pasted, apart
 from gradcli.homework.sheet import Line, Sheet
 from gradcli.homework.spelling import Kind, Spelling, Target
 from gradcli.homework.written import of_array, written
 from gradcli.language import Program, read
 from gradcli.ops.arrange import put
 from gradcli.ops.compare import where
-from gradcli.ops.create import Limits
 from gradcli.problems import GradError, Problem, Source, Span, homework, meaning
 from gradcli.problems.syntax import too_deep
 from gradcli.report import Report
+from gradcli.trace.control import Return
 from gradcli.trace.expressions import Silent
-from gradcli.trace.interpreter import Interpreter
-from gradcli.trace.values import Input, Length, Module, Poison, Results
+from gradcli.trace.training import loaded
+from gradcli.trace.values import (
+    Apply,
+    Bound,
+    Class,
+    Function,
+    Input,
+    Instance,
+    Items,
+    Known,
+    Length,
+    Method,
+    Module,
+    Pick,
+    Poison,
+    Results,
+    Swept,
+    Table,
+)
 from gradcli.trace.vocabulary import BINARY
+
+_NO_NUMBERS = (Module, Results, Table, Instance, Function, Class, Bound, Known, Method, Apply, Swept, slice)
+"""What a name may hold that is no number."""
 
 _WHOLE = "the whole"
 """What stands for a tensor while one of its entries is read; no name of a file has a blank in it."""
@@ -40,12 +62,14 @@ def read_sheet(report: Report, *answers: Source | Program) -> Sheet:
     """
     nodes = list(report.traced.graph.nodes)
     sheet = Sheet(report, Graph(nodes), len(nodes))
-    environment = dict(report.traced.environment)
+    environment = apart(report.traced.environment)
     problems: list[Problem] = []
     if report.traced.claims:
         problems += _Reader(sheet, read(report.traced.source), environment, claims_only=True).run_lines()
     for each in answers:
         program = each if isinstance(each, Program) else read(each, claims=True)
+        if program.source.text == report.traced.source.text:
+            environment = {n: v for n, v in environment.items() if not _is_after(v, sheet.output)}
         problems += _Reader(sheet, program, environment).run_lines()
     if problems:
         raise GradError(*sorted(problems, key=lambda p: p.line))
@@ -55,56 +79,145 @@ def read_sheet(report: Report, *answers: Source | Program) -> Sheet:
 
 def add_arrays(sheet: Sheet, source: Source, arrays: dict[str, Any]) -> None:
     """Appends a line for every array of a file of arrays, in order; each line is where it stands in that order."""
-    reader = _Reader(sheet, read(Source(source.name, "")), dict(sheet.report.traced.environment))
+    reader = _Reader(sheet, read(Source(source.name, "")), apart(sheet.report.traced.environment))
     for number, (name, array) in enumerate(arrays.items(), start=len(sheet.lines) + 1):
         reader.array_line(number, name, array)
 
 
-class _Reader(Interpreter):
+class _Reader(Pasted):
     """Reads statements into the lines of a sheet."""
 
     def __init__(
         self, sheet: Sheet, program: Program, environment: dict[str, Any], *, claims_only: bool = False
     ) -> None:
         traced = sheet.report.traced
-        super().__init__(program, Limits(traced.source.directory))
-        self.sheet = sheet
-        self.graph = sheet.graph
-        self.names = self.globals = environment
+        again = program.source.text == traced.source.text and not claims_only
+        forward = [n for n in sheet.forward if n.op is not CONSTANT and not (again and _is_after(n, sheet.output))]
+        names = [name for name, node in traced.names.items() if not (again and _is_after(node, sheet.output))]
+        super().__init__(sheet, program, environment, Spelling({n.name: n for n in forward}, names, sheet.output))
         for number in traced.inner:  # v1, v2, … are names in what `derive` prints
             environment.setdefault(sheet.graph.nodes[number].name, sheet.graph.nodes[number])
-        self.raw = dict(traced.raw)
         self.claims_only = claims_only
-        nodes = {n.name: n for n in sheet.forward if n.op is not CONSTANT}
-        self.spelling = Spelling(nodes, traced.names, sheet.output)
         self.places: dict[tuple[int, int], Span] = {}
 
     def run_lines(self) -> list[Problem]:
         """Reads the whole program; the faults of syntax that it has."""
+        forward = set() if self.claims_only else self._forward_statements()
         for part in self.program.parts():
             self.part = part
             self.problems.extend([] if self.claims_only else part.problems)
             for statement in part.statements:
+                if ast.dump(statement) in forward:
+                    continue  # the forward pass, pasted with the derivation
                 self.line = part.line_of(statement)
+                before = self.names.get(statement.name) if isinstance(statement, ast.ClassDef) else None
                 self._guarded(statement)
+                if isinstance(statement, ast.ClassDef):
+                    self.renew(before, self.names.get(statement.name))
+        if not self.claims_only:
+            self._read_uncalled()
         self.sheet.notes.extend(self.result.notes)
         return self.problems
 
+    def _forward_statements(self) -> set[str]:
+        """The statements of the formula file, which need no second reading.
+
+        Where that file is the answers file, too, those up to the definition of the output.
+        """
+        program = read(self.sheet.report.traced.source)
+        statements = [statement for part in program.parts() for statement in part.statements]
+        if program.source.text == self.program.source.text:
+            name = self.sheet.output.name
+            defining = [at for at, statement in enumerate(statements) if _defines(statement, name)]
+            statements = statements[: max(defining, default=-1) + 1]
+        return {ast.dump(statement) for statement in statements if not isinstance(statement, ast.Expr)}
+
+    def _read_uncalled(self) -> None:
+        """Reads the bodies of functions that nothing calls: their parameters are what the file calls by those names."""
+        own = [
+            f for f in self.globals.values() if isinstance(f, Function) and f.part.text.source is self.program.source
+        ]
+        for function in reversed(own):
+            if function.calls or function.kind or function.tree.args.vararg is not None:
+                continue
+            tree = function.tree
+            given: list[Any] = []
+            asked = (*tree.args.posonlyargs, *tree.args.args)
+            for parameter in asked[: len(asked) - len(function.defaults)]:
+                given.append(self.parameter(parameter.arg))
+            self.part = function.part
+            self.line = self.part.line_of(tree)
+            if any(value is self.missing for value in given):
+                missing = next(p.arg for p, v in zip(tree.args.args, given, strict=False) if v is self.missing)
+                self.note(
+                    f"`{function.name}` is not called, and nothing is called `{missing}`: call it to have it marked"
+                )
+                continue
+            self._uncalled = True
+            try:
+                self.call_function(function, given, {}, tree)
+            except GradError as error:
+                self._report(error.problems)
+            except (Silent, RecursionError):
+                pass
+            finally:
+                self._uncalled = False
+
     def _guarded(self, statement: ast.stmt) -> None:
-        claims = list(_claims(statement))
         if self.claims_only and not isinstance(statement, ast.Expr):
             return
-        if not claims:
+        if not self.derives:
+            super()._guarded(statement)
+            return
+        if isinstance(statement, ast.Return) and self.active:
+            self._return(statement)
+        results = _results(statement)
+        claims = [] if results is not None else list(_claims(statement))
+        if results is not None:
+            self._claim_results(*results)
+        elif not claims:
             if not self.claims_only:
                 super()._guarded(statement)
-            return
-        part = self._part_of_earlier(statement)
-        if part is not None:
+        elif (part := self._part_of_earlier(statement)) is not None:
             self._claim(self.text(statement), part.value, getattr(statement, "value"), statement)  # noqa: B009
+        else:
+            for left, right in claims:
+                whole = self.text(statement) if len(claims) == 1 else f"{self.text(left)} = {self.text(right)}"
+                self._claim(whole, left, right, equality=isinstance(statement, ast.Expr))
+
+    def _return(self, statement: ast.Return) -> None:
+        """`return x.T @ dout`: what is computed there is a line, under the function's name."""
+        value = statement.value
+        if value is None:
+            raise Return(None)
+        if not isinstance(value, (ast.Tuple, ast.List)):
+            raise Return(self._result(value))
+        results = [self._result(part) for part in value.elts]
+        raise Return(tuple(results) if isinstance(value, ast.Tuple) else Items(results))
+
+    def _result(self, part: ast.expr) -> Any:
+        """One result of a function, as a line of the sheet if it is computed where it is returned."""
+        value = self.value(self.spelling.rewritten(part, self))
+        new = type(value) is Node and value.number >= self.sheet.first and value.number not in self.sheet.lines_of
+        if not new or value.dtype not in FLOATS or self._counts(value):
+            return value
+        name = f"the result of {self.active[-1].name}"
+        self._claim(f"return {self.text(part)}", ast.Name(name, ast.Store()), part, result=(value,))
+        return self.names.pop(name)
+
+    def _claim_results(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
+        """`dx, dW = backward(dout, cache)`: the call is read once, and each of its results is a claim."""
+        try:
+            results = self.iterate(self.value(self.spelling.rewritten(value, self)), value)
+            if len(results) != len(targets):
+                raise GradError(meaning.unpack(self.span(value), len(targets), f"{len(results)} values"))
+        except (GradError, CannotEvaluate, RecursionError, Silent) as error:
+            for left in targets:
+                self._claim(f"{self.text(left)} = {self.text(value)}", left, value, result=error)
             return
-        for left, right in claims:
-            whole = self.text(statement) if len(claims) == 1 else f"{self.text(left)} = {self.text(right)}"
-            self._claim(whole, left, right, equality=isinstance(statement, ast.Expr))
+        for left, result in zip(targets, results, strict=True):
+            result = self.picked(result, value) if type(result) is Pick else result
+            self._claim(f"{self.text(left)} = {self.text(value)}", left, value, result=(result,))
 
     # Where the pieces of a line stand --------------------------------------------------------------
 
@@ -132,30 +245,39 @@ class _Reader(Interpreter):
         """The `dz[rows, y]` of `dz[rows, y] -= 1`, where dz is an earlier line."""
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
         target = targets[0] if len(targets) == 1 else None
-        if not isinstance(target, ast.Subscript) or not isinstance(target.value, ast.Name):
+        if not isinstance(target, ast.Subscript):
             return None
-        value = self.names.get(target.value.id)
-        known = type(value) is Node and value.number in self.sheet.lines_of
-        return target if known and ast.unparse(target) not in self.names else None
+        value = self._held(target.value)
+        if type(value) is not Node:
+            return None
+        forward = isinstance(target.value, ast.Name) and target.value.id in self.spelling.own and not self.in_function
+        changed = value.number in self.sheet.lines_of or isinstance(statement, ast.AugAssign) or not forward
+        return target if changed else None
 
-    def _updated(self, statement: ast.stmt, right: ast.expr) -> Node:
+    def _updated(self, line: Line, statement: ast.stmt, right: ast.expr) -> Node:
         """The whole of an earlier line after some of its entries are given anew, or changed."""
         part = self._part_of_earlier(statement)
         assert part is not None
-        whole = self.value(ast.copy_location(ast.Name(ast.unparse(part.value), ast.Load()), part.value))
+        whole = self.value(loaded(part.value))
         mask = None if isinstance(part.slice, (ast.Tuple, ast.Slice)) else self.value(part.slice)
         if type(mask) is Node and mask.dtype == "bool" and mask.shape == whole.shape:
             return self._chosen(statement, whole, mask, right)
         before = self.value(ast.copy_location(ast.Subscript(part.value, part.slice, ast.Load()), part))
-        change = self.value(right)
+        change = new = self.value(right)
         if isinstance(statement, ast.AugAssign):
             change = self.binary(BINARY[type(statement.op)], before, change, statement, (part, right))
         change = self.binary("-", change, before, statement, (right, part))
         settings = {"key": before.settings["key"], "shape": whole.shape}
-        change = self.apply(put, (self.operand(change, right),), settings, statement, (right,))
-        total = self.binary("+", whole, change, statement, (part.value, right))
-        assert type(total) is Node
-        return total
+
+        def total(change: Any) -> Node:
+            moved = self.apply(put, (self.operand(change, right),), settings, statement, (right,))
+            found = self.binary("+", whole, moved, statement, (part.value, right))
+            assert type(found) is Node
+            return found
+
+        if isinstance(statement, ast.Assign) and getattr(new, "shape", ()) == before.shape:
+            line.added = total(new)
+        return total(change)
 
     def _chosen(self, statement: ast.stmt, whole: Node, mask: Node, right: ast.expr) -> Node:
         """The whole of an earlier line after the entries of a mask are given anew: `dz[z <= 0] = 0`."""
@@ -166,36 +288,57 @@ class _Reader(Interpreter):
         return self.apply(where, operands, None, statement, (statement, right, statement))
 
     def _claim(
-        self, text: str, left: ast.expr, right: ast.expr, update: ast.stmt | None = None, *, equality: bool = False
+        self,
+        text: str,
+        left: ast.expr,
+        right: ast.expr,
+        update: ast.stmt | None = None,
+        *,
+        equality: bool = False,
+        result: tuple[Any] | Exception | None = None,
     ) -> None:
-        """Adds the line of `left = right`, or, for an `update`, of `left` after some of its entries were changed."""
-        target = self.spelling.target(left)
+        """Adds the line of `left = right`, or, for an `update`, of `left` after some of its entries were changed.
+
+        `result` is what the right side is worth, or why it is worth nothing, where that is known already.
+        """
+        target = self.target(left, right)
+        if update is not None and (target is None or target.kind is Kind.VALUE):
+            target = Target(Kind.HELPER, self.text(left))  # it is no longer what the file computes
         line = Line(
             len(self.sheet.lines),
-            self.program.source.name,
+            self.part.text.source.name,
             self.line,
             text,
             target or Target(Kind.VALUE, self.text(left)),
             self.span(right),
+            where=self.where(),
+            local=self.is_local(left, target),
+            scope=self.call if isinstance(left, ast.Name) else 0,
         )
-        self.places = line.places
+        around = self.places
+        if result is None:
+            self.places = line.places
         if target is not None and target.kind is Kind.ORDER:
             self._order(line, right)
             self.sheet.lines.append(line)
             return
         try:
             if target is None:
-                line.left = self.operand(self.value(self.spelling.rewritten(left, self.names)), left)
+                line.left = self.operand(self.value(self.spelling.rewritten(left, self)), left)
             elif target.key:
                 line.left = self._entry(target, left)
-            if update is not None:
-                value, fits = self._updated(update, self.spelling.rewritten(right, self.names)), True
+            if isinstance(result, Exception):
+                raise result
+            fits = True
+            if result is not None:
+                value = result[0]
+            elif update is not None:
+                value = self._updated(line, update, self.spelling.rewritten(right, self))
             else:
-                value, fits = self._right(self.spelling.rewritten(right, self.names), line.target.whole)
-            if self._plain_helper(line, left, value):
-                if not equality:
-                    return
-                del self.names[line.target.name]  # `n == 3` states something, of a name that nothing bears
+                value, fits = self._right(self.spelling.rewritten(right, self), line.target.whole)
+            if not equality and self._says_nothing(line, left, value, said=result is None):
+                return
+            if equality and line.kind is Kind.HELPER:  # `n == 3` states something, of a name that nothing bears
                 raise GradError(self.unknown(left, line.target.name))
             line.fits = fits
             self._take(line, value, right)
@@ -207,14 +350,16 @@ class _Reader(Interpreter):
             line.problems = (too_deep(self.span(right)),)
         except Silent:
             line.problems = (homework.uses_invalid(self.span(right), self._invalid_names(right)),)
+        self.places = around
+        line.index = len(self.sheet.lines)  # the lines of a function that it calls come before it
         if line.problems:
             line.references = self._lines_named(right)
-        self._bind(line, left)
+        self._bind(line, left, changed=update is not None)
         self.sheet.lines.append(line)
 
     def _lines_named(self, right: ast.expr) -> tuple[int, ...]:
         """The lines whose names stand in a right side that cannot be read."""
-        values = [self.names.get(n.id) for n in ast.walk(right) if isinstance(n, ast.Name)]
+        values = [self.look_up(n.id) for n in ast.walk(right) if isinstance(n, ast.Name)]
         lines = self.sheet.lines_of
         return tuple(sorted({lines[v.number] for v in values if type(v) is Node and v.number in lines}))
 
@@ -242,19 +387,19 @@ class _Reader(Interpreter):
             return self.value(right), True
         except GradError:
             swapped = {
-                n.id: self._in_right_shape(self.names.get(n.id)) for n in ast.walk(right) if isinstance(n, ast.Name)
+                n.id: self._in_right_shape(self.look_up(n.id)) for n in ast.walk(right) if isinstance(n, ast.Name)
             }
             swapped = {name: leaf for name, leaf in swapped.items() if leaf is not None}
             if not swapped:
                 raise
-            before = {name: self.names[name] for name in swapped}
-            self.names.update(swapped)
+            before = self.names
+            self.names = {**before, **swapped}
             try:
                 return self.value(right), False
             except GradError:
                 pass
             finally:
-                self.names.update(before)
+                self.names = before
             raise
 
     def _in_right_shape(self, leaf: Any) -> Node | None:
@@ -270,19 +415,51 @@ class _Reader(Interpreter):
         That which the line is `about` does not: nothing is derived from itself.
         """
         for place in ast.walk(right):
-            if isinstance(place, ast.Name) and "/" in place.id and place.id not in (*self.names, about):
+            if isinstance(place, ast.Name) and "/" in place.id and place.id != about and place.id not in self:
                 of, node = place.id.removeprefix("d").split("/d", 1)
-                self.names[place.id] = self.sheet.truth(self.spelling.nodes[of], self.spelling.nodes[node])
+                self.globals[place.id] = self.sheet.truth(self.spelling.nodes[of], self.spelling.nodes[node])
 
-    def _plain_helper(self, line: Line, left: ast.expr, value: Any) -> bool:
-        """Binds `m = 3` and the like, which are no lines but numbers to be used anywhere."""
-        if line.kind is not Kind.HELPER or not isinstance(left, ast.Name):
+    def _says_nothing(self, line: Line, left: ast.expr, value: Any, *, said: bool) -> bool:
+        """Binds what is no line: counts such as `m = 3`, containers, and the results of a call, which are lines.
+
+        `said` is whether the right side is written there.
+        """
+        if line.kind is Kind.GRADIENT and type(value) is Node:
+            earlier = self.sheet.stands_for(value)  # it was marked where it was found
+            again = earlier is not None and earlier.target == line.target and not earlier.local
+            return again and self.hold(left, value)
+        if line.kind is not Kind.HELPER:
             return False
+        if type(value) is Node:
+            known = value.number < self.sheet.first or (value.number in self.sheet.lines_of and not said)
+            return (known or self._counts(value)) and self.hold(left, value)
         whole = isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(v, int) for v in value))
-        if not whole and not isinstance(value, (str, Module, Results)) and value is not None:
+        plain = whole or value is None or isinstance(value, (str, *_NO_NUMBERS))
+        plain = plain or (self.in_function and isinstance(value, float))
+        return (plain or self._is_container(value)) and self.hold(left, value)
+
+    def _counts(self, value: Node) -> bool:
+        """Whether a number is computed from whole ones on which the output does not depend, as in `t = T - 1`."""
+        if type(self.whole_number(value)) is not int:
             return False
-        self.names[left.id] = value
+        reached = {node.number for node in self.sheet.order_of(self.sheet.output)}
+        stack, seen = [value], {value.number}
+        while stack:
+            node = stack.pop()
+            if node.number in reached:
+                return False
+            stack += [o for o in node.operands if o.number not in seen]
+            seen |= {o.number for o in node.operands}
         return True
+
+    def _is_container(self, value: Any) -> bool:
+        """Whether something holds several things, and is no tensor written as a list."""
+        if not isinstance(value, (list, tuple)):
+            return False
+        if isinstance(value, tuple) or not value:
+            return True
+        entries = [self.picked(v, ast.Constant(0)) if type(v) is Pick else v for v in value]
+        return not all(isinstance(v, (int, float, list)) or (type(v) is Node and not v.shape) for v in entries)
 
     def _take(self, line: Line, value: Any, right: ast.expr) -> None:
         """Gives a line its right side."""
@@ -310,34 +487,36 @@ class _Reader(Interpreter):
                 found.add(self.sheet.lines_of[node.number])
         return tuple(sorted(found))
 
-    def _bind(self, line: Line, left: ast.expr) -> None:
+    def _bind(self, line: Line, left: ast.expr, *, changed: bool = False) -> None:
         """Lets later lines use this one, under the name it was given and, of a gradient, under its full one."""
         target = line.target
-        names = [] if target.kind is Kind.VALUE else [target.name]
-        if isinstance(left, (ast.Name, ast.Subscript)):
-            word = ast.unparse(left)
-            forward = word in self.spelling.own
-            names += [] if forward or target.kind is Kind.VALUE else [word]
-        if target.kind is Kind.GRADIENT and target.node is not None and not target.key:
-            short = f"d{target.node.name}"
-            names += [] if short in self.spelling.own else [short]
-        if not names:
-            return
         shape = line.expression.shape if line.expression is not None else None
         dtype = line.expression.dtype if line.expression is not None else "float64"
         if shape is None and target.node is not None and not target.key:
             shape = target.node.shape
         value: Any = Poison
+        names = [] if target.kind is Kind.VALUE else [target.name]
+        if target.kind is Kind.GRADIENT and target.node is not None and not target.key:
+            short = f"d{target.node.name}"
+            names += [] if short in self.spelling.own else [short]
+        if not names:
+            return
+        written = isinstance(left, (ast.Name, ast.Subscript, ast.Attribute))
+        settled = self._settled(left)
+        word = target.name if not written else ast.unparse(settled if isinstance(settled, ast.expr) else left)
         if shape is not None:
-            name = ast.unparse(left) if isinstance(left, (ast.Name, ast.Subscript)) else target.name
-            value = line.leaf = self.sheet.new_leaf(name, shape, "float64" if dtype.startswith("weak") else dtype)
+            value = line.leaf = self.sheet.new_leaf(word, shape, "float64" if dtype.startswith("weak") else dtype)
             self.sheet.lines_of[value.number] = line.index
         for name in names:
-            self.names[name] = value
+            if line.kind is not Kind.HELPER:
+                self.globals[name] = value
+        free = changed or line.kind is Kind.HELPER or word not in self.spelling.own or self.in_function
+        if written and free and not (isinstance(left, ast.Attribute) and left.attr == "grad"):
+            self.hold(left, value)
 
     def _invalid_names(self, right: ast.expr) -> list[str]:
         names = [n.id for n in ast.walk(right) if isinstance(n, ast.Name)]
-        return [name for name in dict.fromkeys(names) if self.names.get(name) is Poison]
+        return [name for name in dict.fromkeys(names) if self.look_up(name) is Poison]
 
     def _order(self, line: Line, right: ast.expr) -> None:
         """An order lists names, as names or as text."""
@@ -372,6 +551,30 @@ class _Reader(Interpreter):
         self.sheet.lines.append(line)
 
 
+def _is_after(value: Any, output: Node) -> bool:
+    """Whether a value is a node that the formula file defines after its output."""
+    return type(value) is Node and value.number > output.number
+
+
+def _defines(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement gives a name to something."""
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
+        return False
+    return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store) for n in ast.walk(statement))
+
+
+def _results(statement: ast.stmt) -> tuple[Sequence[ast.expr], ast.expr] | None:
+    """The targets and the right side of `a, b = f(x)`, whose results are not written one by one."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return None
+    target = statement.targets[0]
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    value, plain = statement.value, not any(isinstance(each, (ast.Starred, ast.Tuple)) for each in target.elts)
+    listed = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+    return (target.elts, value) if plain and not listed else None
+
+
 def _claims(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Left and right sides of what a statement claims; `a, b = f, g` claims two things, `a += b` that a is a + b."""
     match statement:
@@ -379,41 +582,51 @@ def _claims(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
             if isinstance(value, ast.Constant) and value.value is None:
                 return
             for target in targets:
-                if isinstance(target, ast.Attribute) and target.attr != "grad":
-                    continue
                 if isinstance(target, (ast.Tuple, ast.List)):
-                    if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
-                        yield from zip(target.elts, value.elts, strict=True)
-                        continue
-                    for place, each in enumerate(target.elts):
-                        part = ast.Subscript(value, ast.Constant(place), ast.Load())
-                        yield each, ast.copy_location(part, value)
+                    listed = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+                    if not listed or any(isinstance(each, ast.Starred) for each in target.elts):
+                        return  # an unpacking of another kind
+                    yield from zip(target.elts, value.elts, strict=True)  # type: ignore[attr-defined]
                     continue
                 yield target, value
         case ast.AnnAssign(target, _, ast.expr() as value):
             yield target, value
         case ast.AugAssign(target, sign, value):
-            both = ast.BinOp(_read(target), sign, value)
+            both = ast.BinOp(loaded(target), sign, value)
             yield target, ast.copy_location(both, statement)
         case ast.Expr(ast.Compare(left, [ast.Eq()], [right])):
             yield left, right
 
 
-def _read(target: ast.expr) -> ast.expr:
-    """A target as an expression."""
-    if isinstance(target, ast.Name):
-        return ast.copy_location(ast.Name(target.id, ast.Load()), target)
-    if isinstance(target, ast.Attribute):
-        return ast.copy_location(ast.Attribute(target.value, target.attr, ast.Load()), target)
-    return target
-
-
 def finish(sheet: Sheet) -> None:
-    """Finds the lines that go on with a sum: those that give a name again and use what it meant before."""
-    latest: dict[str, Line] = {}
+    """Finds the lines that go on with a sum, and those that give a name again without using what it meant before."""
+    _find_parts(sheet)
+    latest: dict[tuple[str, int], Line] = {}
     for line in sheet.lines:
-        before = latest.get(line.target.name)
-        if before is not None and before.index in line.references:
-            line.continues = before.index
-            before.continued = True
-        latest[line.target.name] = line
+        before = latest.get((line.target.name, line.scope))
+        if before is not None and line.kind is not Kind.ORDER:
+            before.again = True
+            if before.index in line.references:
+                line.continues = before.index
+                before.continued = True
+            elif line.about_gradient and not line.target.key:
+                line.overwrites = before.index
+                leaf, own = before.leaf, line.expression
+                if line.added is None and leaf is not None and own is not None and leaf.shape == own.shape:
+                    line.added = sheet.graph.add(INFIX["+"], (leaf, own), None, line.line)
+        latest[line.target.name, line.scope] = line
+
+
+def _find_parts(sheet: Sheet) -> None:
+    """Finds lines that a loop passes for one row or entry after another: they are about a part of a node only."""
+    passes: dict[tuple[str, int, str], list[Line]] = {}
+    for line in sheet.lines:
+        if line.where:
+            passes.setdefault((line.file, line.line, line.text), []).append(line)
+    for lines in passes.values():
+        for line in lines if len(lines) > 1 else ():
+            node, expression = line.node, line.expression
+            if node is None or expression is None or line.target.key:
+                continue
+            if line.kind is Kind.VALUE or len(expression.shape) < len(node.shape):
+                line.target = Target(Kind.HELPER, line.text.partition("=")[0].strip(" +-*/@"))

@@ -36,6 +36,12 @@ class Line:
     target: Target
     span: Span | None
     """The right side in the student's text; None for an array of a file."""
+    where: str = ""
+    """In which pass of a loop or which call it stands: `t = 3`."""
+    local: bool = False
+    """Whether its name is one of a function's call."""
+    scope: int = 0
+    """The call in which its name is known; 0 outside of functions."""
     expression: Node | None = None
     """The right side as a node of `Sheet.graph`; None for an order and for what cannot be read."""
     references: tuple[int, ...] = ()
@@ -54,6 +60,12 @@ class Line:
     """The left side of an equation that is about neither a node nor a gradient: `x + y == 5`."""
     continues: int | None = None
     """The line whose sum this one goes on with, as `+=` does."""
+    overwrites: int | None = None
+    """The line that gave the same name before, and that this one does not use."""
+    added: Node | None = None
+    """What it would be if it added to what it overwrites: with `+=` for `=`."""
+    again: bool = False
+    """Whether a later line gives the same name again."""
     continued: bool = False
     """Whether a later line goes on with this one's sum, so that this one is a part of it."""
     places: dict[tuple[int, int], Span] = field(default_factory=dict)
@@ -98,6 +110,10 @@ class Sheet:
     first: int
     lines: list[Line] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    decided: list[tuple[Node, Any]] = field(default_factory=list)
+    """What the lines that were read turned on: conditions and indices, with their values at the file's inputs."""
+    fixed: set[int] = field(default_factory=set)
+    """The numbers of the inputs that the lines use as plain numbers, so that they cannot be drawn anew."""
     lines_of: dict[int, int] = field(default_factory=dict)
     """The line (by index) that a leaf (by number) stands for."""
     truths: dict[int, tuple[Node, Node]] = field(default_factory=dict)

@@ -7,7 +7,8 @@ each is replaced by one name, `dL/dz`, which is how that line is known to the in
 from __future__ import annotations
 
 import ast
-from collections.abc import Container, Mapping
+import re
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -49,6 +50,11 @@ class Target:
         return self.name.removesuffix(f"[{self.key}]") if self.key else self.name
 
 
+OUTPUTS = ("L", "J", "E", "C", "loss", "Loss", "cost", "error")
+"""What people call the output where they write `dL_dz`, whatever its name is in the file."""
+
+_MEMBER = re.compile(r"""\["([^"\]]+)"\]$|\.(\w+)$""")
+
 ORDER_NAMES = frozenset({"order", "reverse_order", "backward_order"})
 
 
@@ -62,6 +68,10 @@ class Spelling:
         self.nodes = nodes
         self.own = own
         self.output = output
+        self._members: dict[str, Node | None] = {}
+        for name, node in nodes.items():
+            if (member := member_of(name)) and node.differentiable:
+                self._members[member] = None if member in self._members else node
 
     # On the left --------------------------------------------------------------------------------
 
@@ -101,12 +111,42 @@ class Spelling:
         return Target(kind, gradient_name(of, node), of, node)
 
     def short(self, word: str) -> Node | None:
-        """The node z that `dz`, `d_z`, `dL_dz`, `dLdz`, `grad_z` or `z_grad` names the gradient of."""
-        output = self.output.name
-        for before in (f"d{output}_d", f"d{output}d", "grad_", "d_", "d"):
-            if word.startswith(before) and (node := self._varying(word[len(before) :])) is not None:
-                return node
-        return self._varying(word[: -len("_grad")]) if word.endswith("_grad") else None
+        """The node z that `dz`, `d_z`, `dL_dz`, `dLdz`, `grad_z`, `gradz` or `z_grad` names the gradient of."""
+        stems = list(self.stems(word))
+        named = (self._varying(stem) for stem in stems)
+        members = (self._members.get(stem) for stem in stems)
+        return next((node for node in (*named, *members) if node is not None), None)
+
+    def stems(self, word: str) -> Iterator[str]:
+        """What `dz`, `d_z`, `dL_dz`, … leave of a word when what says "gradient" is taken off."""
+        for output in dict.fromkeys((self.output.name, *OUTPUTS)):
+            for before in (f"d{output}_d", f"d{output}d"):
+                if word.startswith(before) and len(word) > len(before):
+                    yield word[len(before) :]
+        for before in ("grad_", "grad", "d_", "d"):
+            if word.startswith(before) and len(word) > len(before):
+                stem = word[len(before) :]
+                yield stem
+                if before == "grad":  # gradWeights
+                    yield stem[0].lower() + stem[1:]
+        for after in ("_grad", "_gradient"):
+            if word.endswith(after):
+                yield word[: -len(after)]
+
+    def member(self, word: str) -> Node | None:
+        """The node of this name, or the only one that is an entry or an attribute of it: `params["W1"]` of `W1`."""
+        return self._varying(word) or self._members.get(word)
+
+    def gradient(self, node: Node) -> Target:
+        """A claim about the gradient of a node."""
+        return self._derivative_target(self.output, node)
+
+    def versions(self, node: Node) -> list[Node]:
+        """The nodes that the file gives one name after another, in order: `h'1`, `h'2`, `h`."""
+        earlier: list[Node] = []
+        while (version := self.nodes.get(f"{node.name}'{len(earlier) + 1}")) is not None:
+            earlier.append(version)
+        return [*earlier, node]
 
     def _varying(self, word: str) -> Node | None:
         node = self.nodes.get(word)
@@ -254,6 +294,12 @@ def _parted(left: ast.expr) -> tuple[ast.expr, ast.Subscript | None]:
         whole = ast.BinOp(left.left, left.op, left.right.value)
         return ast.copy_location(whole, left), left.right
     return left, None
+
+
+def member_of(name: str) -> str:
+    """The last part of the name of an entry or an attribute: `W1` of `params["W1"]`, `W` of `layer.W`; else ""."""
+    found = _MEMBER.search(name)
+    return found[1] or found[2] if found else ""
 
 
 def gradient_name(of: Node, node: Node) -> str:

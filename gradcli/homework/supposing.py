@@ -6,6 +6,7 @@ All of it is supposed at first, and given up where no later line bears it out.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,10 +16,20 @@ import numpy as np
 
 from gradcli.graph import Node
 from gradcli.graph.dtypes import FLOATS
-from gradcli.homework.compare import common_multiple, numbers, same
+from gradcli.homework import sums
+from gradcli.homework.compare import common_multiple, finite, multiple, numbers, same
 from gradcli.homework.knowledge import Knowledge
 from gradcli.homework.mark import Meaning, State, Verdict
-from gradcli.homework.sheet import Kind, Line, Sheet
+from gradcli.homework.sheet import Line, Sheet
+
+_GRADIENT_LIKE = re.compile(r"d|grad|g_|the result|err")
+"""How names of gradients begin."""
+
+MOST_TRIES = 6000
+"""So many readings of helpers are tried on a sheet."""
+
+MOST_OTHERS = 60
+"""A helper may be meant as the gradient of so many nodes of other shapes than its own."""
 
 MOST_PAIRED = 20_000
 """Meanings of two helpers at once are tried if their pairs, times the entries of a line, are no more than this."""
@@ -36,6 +47,12 @@ class Suppositions:
     """Wrong helpers, with what they should have been."""
     parts: dict[int, list[Any]] = field(default_factory=dict)
     """Wrong parts of a sum, with what they should have been at every point."""
+    sums: dict[int, list[Any]] = field(default_factory=dict)
+    """Steps of a sum that is wrong, with what they should have reached at every point."""
+    overwriting: dict[int, list[Any]] = field(default_factory=dict)
+    """Lines that overwrite what they should have added to, with what they should have reached."""
+    partial: set[int] = field(default_factory=set)
+    """Lines that are a part of a sum which a later line fails to go on with."""
     factors: dict[int, float] = field(default_factory=dict)
     """Wrong lines that should have had a constant factor, because later lines put it back."""
 
@@ -43,7 +60,14 @@ class Suppositions:
         """The same with a factor for a wrong line; what was dropped because of it is supposed again."""
         dropped = {j for j in self.dropped if j <= index}
         return Suppositions(
-            dropped, set(self.plain), dict(self.meant), dict(self.parts), {**self.factors, index: factor}
+            dropped,
+            set(self.plain),
+            dict(self.meant),
+            dict(self.parts),
+            dict(self.sums),
+            dict(self.overwriting),
+            set(self.partial),
+            {**self.factors, index: factor},
         )
 
 
@@ -53,6 +77,7 @@ class Supposing(Knowledge, ABC):
     def __init__(self, sheet: Sheet) -> None:
         super().__init__(sheet)
         self.supposed = Suppositions()
+        self._tries = 0
 
     @abstractmethod
     def _state(self, line: Line) -> State:
@@ -84,7 +109,8 @@ class Supposing(Knowledge, ABC):
                 if self._is_blamed(line) and not any(j not in confirmed for j in before):
                     open_lines.append(line.index)
                 continue
-            inner = line.node is not None and line.node.operands and kept
+            passed_on = line.local and not self._is_claimed(line)
+            inner = line.node is not None and (line.node.operands or passed_on) and kept
             if inner and all(j in confirmed for j in before):
                 continue  # in the units that the sheet has chosen, on the way to nowhere
             open_lines.append(line.index)
@@ -107,6 +133,12 @@ class Supposing(Knowledge, ABC):
         users = [n for n in self.sheet.lines if helper.index in n.references]
         off = [n for n in users if abs(self.states[n.index].factor / factor - 1) < 1e-9]
         return bool(off) and all(self.states[n.index].factor != 1 for n in users)
+
+    def _is_claimed(self, line: Line) -> bool:
+        """Whether a line outside of the call takes over what a line in it has found, factor and all."""
+        factor = self.states[line.index].factor
+        users = (each for each in self.sheet.lines if line.index in each.references and each.about_gradient)
+        return any(not each.local and abs(self.states[each.index].factor / factor - 1) < 1e-9 for each in users)
 
     def _drop_names(self) -> bool:
         """Gives up the readings of a line as another node's gradient that no later right line bears out."""
@@ -158,31 +190,142 @@ class Supposing(Knowledge, ABC):
 
     def _find_meanings(self) -> bool:
         """Of the helpers that a wrong line uses, finds those that put it right by being a gradient instead."""
+        for line, state in zip(reversed(self.sheet.lines), reversed(self.states), strict=True):
+            if state.verdict is Verdict.WRONG and line.overwrites is not None and self._overwrites(line):
+                return True
         for line, state in zip(self.sheet.lines, self.states, strict=True):
             if state.verdict is not Verdict.WRONG or line.expression is None or line.numeric or not line.about_gradient:
                 continue
-            if self._part_at_fault(line):
+            if line.index in self.supposed.overwriting:
+                continue
+            taken = self._taken_over(line)
+            if taken is not line and (self._overwrites(taken) or self._sum_at_fault(taken)):
                 return True
-            unknown = [
-                self.sheet.lines[j]
-                for j in sorted(self._helpers_of(line))
-                if self.states[j].meaning is None and self.sheet.lines[j].kind is Kind.HELPER
-            ]
-            unknown = [h for h in unknown if h.expression is not None and h.expression.dtype in FLOATS]
-            if self._helper_at_fault(line, unknown):
+            if self._sum_at_fault(line) or (line.index not in self.supposed.sums and self._part_at_fault(line)):
+                return True
+            if self._helper_at_fault(line):
                 return True
         return False
 
-    def _helper_at_fault(self, line: Line, helpers: list[Line]) -> bool:
-        nodes = self._candidates()
-        for helper in helpers:
-            own = helper.expression.shape if helper.expression is not None else ()
-            for node in sorted(nodes, key=lambda n: n.shape != own):
+    def _taken_over(self, line: Line) -> Line:
+        """The line of a call whose result a line takes over as it is; else the line itself."""
+        while line.expression is not None and line.expression.number in self.sheet.lines_of:
+            inner = self.sheet.lines[self.sheet.lines_of[line.expression.number]]
+            if inner.node is not line.node or not inner.about_gradient:
+                break
+            line = inner
+            if line.overwrites is not None or line.continues is not None:
+                break
+        return line
+
+    def _helper_at_fault(self, line: Line) -> bool:
+        """Finds a helper of a wrong line that puts it right by being a gradient, or one that this is made from."""
+        helpers = [self.sheet.lines[j] for j in sorted(self._helpers_of(line)) if not self._borne_out(j)]
+        unknown = [h for h in helpers if self._is_unknown(h)]
+        for helper in unknown:
+            meaning = self.states[helper.index].meaning
+            for node in self._nodes_like(helper):
                 factor = self._puts_right(line, {helper.index: node})
-                if factor is not None:
-                    self.supposed.meant[helper.index] = (node, factor)
+                if factor is not None and (meaning is None or meaning[0] is not node or meaning[1] != factor):
+                    self._blame_helper(helper, node, factor)
                     return True
-        return len(helpers) == 2 and self._two_at_fault(line, *helpers)
+        if len(unknown) == 2 and self._two_at_fault(line, *unknown):
+            return True
+        for helper in helpers:  # one that is a gradient, but not the one that several lines need
+            others = self._wrong_users(helper, line) if self.states[helper.index].meaning is not None else []
+            for node in self._nodes_like(helper) if others else ():
+                if all(self._puts_right(each, {helper.index: node}) == 1 for each in (line, *others)):
+                    self._blame_helper(helper, node, 1.0)
+                    return True
+        return False
+
+    def _borne_out(self, helper: int) -> bool:
+        """Whether a line that is right, or a helper that is a gradient, uses a helper, itself or in a part of a sum."""
+        for line, state in zip(self.sheet.lines, self.states, strict=True):
+            meant = state.verdict is Verdict.HELPER and state.meaning is not None and state.meaning[1] == 1
+            if not state.exact and not meant:
+                continue
+            chain = [each for each in sums.chain_of(self, line) if self.states[each.index].verdict is not Verdict.WRONG]
+            if any(helper in each.references and each.continues != helper for each in chain):
+                return True
+        return False
+
+    def _is_unknown(self, helper: Line) -> bool:
+        """Whether a helper may be meant as a gradient, and is none, or a multiple of one."""
+        meaning = self.states[helper.index].meaning
+        return (meaning is None or meaning[1] != 1) and self._may_be_gradient(helper)
+
+    def _may_be_gradient(self, helper: Line) -> bool:
+        """Whether a helper may be meant as a gradient: by its name, or because it is no forward value of any shape."""
+        if helper.expression is None or helper.expression.dtype not in FLOATS:
+            return False
+        if _GRADIENT_LIKE.match(helper.target.name):
+            return True
+        if len(self.points.all) < 2 or (value := self.states[helper.index].intended[1]) is None:
+            return True
+        flat = np.ravel(numbers(value))
+        forward = (v for n, v in zip(self.sheet.forward, self.points.all[1].values, strict=True) if n.dtype in FLOATS)
+        return not any(np.size(v) == flat.size and same(flat, np.ravel(v)) for v in forward)
+
+    def _nodes_like(self, helper: Line) -> list[Node]:
+        """The nodes whose gradient a helper may be: those of its shape, and then those with a name."""
+        shape = helper.expression.shape if helper.expression is not None else ()
+        nodes = self._candidates()
+        others = [n for n in nodes if n.shape != shape]
+        return [*(n for n in nodes if n.shape == shape), *others[:MOST_OTHERS]]
+
+    def _wrong_users(self, helper: Line, line: Line) -> list[Line]:
+        """Other wrong lines that use a helper themselves."""
+        return [
+            each
+            for each, state in zip(self.sheet.lines, self.states, strict=True)
+            if each is not line and helper.index in each.references and state.verdict is Verdict.WRONG
+        ]
+
+    def _blame_helper(self, helper: Line, node: Node, factor: float) -> None:
+        """Supposes that a helper is meant as a gradient, or that one which it is made from is at fault."""
+        wanted = [factor * point.gradient(node) for point in self.points.all]
+        deeper = self._made_from(helper, node, wanted) if factor == 1 else None
+        if deeper is None:
+            self.supposed.meant[helper.index] = (node, factor)
+        else:
+            self.supposed.parts[deeper[0]] = deeper[1]
+
+    def _made_from(self, helper: Line, node: Node, wanted: list[Any]) -> tuple[int, list[Any]] | None:
+        """The helper that puts another one right by being a part of its gradient, and what it should have been."""
+        pieces = sums.contributions(self, node)
+        if pieces is None:
+            return None
+        for j in helper.references:
+            if self.states[j].verdict is not Verdict.HELPER or self._borne_out(j):
+                continue
+            part = self._what_is_left(helper, j, wanted)
+            alone = part is not None and all(same(p, w) for p, w in zip(part, wanted, strict=True))
+            if alone and helper.expression is not self.sheet.lines[j].leaf:
+                continue  # it is changed here, not added to
+            if part is not None and (found := sums.at_fault(self, self.sheet.lines[j], part, pieces)) is not None:
+                return found
+        return None
+
+    def _what_is_left(self, line: Line, term: int, wanted: list[Any]) -> list[Any] | None:
+        """What a term of a line should be for the line to be what is wanted; None if it is no term of a sum."""
+        left = []
+        for k, value in enumerate(wanted):
+            own = self.states[term].intended[k]
+            if own is None:
+                return None
+            rest = self._value_with(line, k, {term: np.zeros(np.shape(own))})
+            other = self._value_with(line, k, {term: np.ones(np.shape(own))})
+            shapes = {np.shape(rest), np.shape(other), np.shape(value)}
+            if (
+                rest is None
+                or other is None
+                or len(shapes) > 1
+                or not same(numbers(other) - numbers(rest), np.ones(np.shape(rest)))
+            ):
+                return None
+            left.append(numbers(value) - numbers(rest))
+        return left
 
     def _two_at_fault(self, line: Line, first: Line, second: Line) -> bool:
         """The same for two helpers at once, each of which enters the line by itself, as the terms of a sum do."""
@@ -218,17 +361,61 @@ class Supposing(Knowledge, ABC):
     def _puts_right(self, line: Line, meant: Mapping[int, Node]) -> float | None:
         """The factor c for which a line is right if helpers are c times these nodes' gradients; None if it is not."""
         truths = self.truths[line.index]
-        if len(truths) < 2 or not np.any(truths[1]):
+        self._tries += 1
+        if len(truths) < 2 or not np.any(truths[1]) or self._tries > MOST_TRIES:
             return None
-        changed = {j: [p.gradient(node) for p in self.points.all] for j, node in meant.items()}
         assert line.expression is not None
-        point = self.points.all[1]
-        given = {j: self._changed(j, 1, changed) for j in line.references}
-        value = self.points.value(line.expression, point, given)  # one point tells most
-        if value is None or common_multiple([value], [truths[1]]) is None:
-            return None
-        factor = common_multiple(self._given_values(line, changed)[1:], truths[1:])
-        return None if factor is None else 1.0 if abs(factor - 1) < 1e-9 else 1 / factor
+        found: list[float] = []
+        for k in range(1, len(truths)):  # one point tells most
+            point = self.points.all[k]
+            gradients = {j: point.gradient(node) for j, node in meant.items()}
+            value = self._value_with(line, k, gradients)
+            rest = self._value_with(line, k, {j: 0.0 * g for j, g in gradients.items()}) if value is not None else None
+            if value is None or rest is None or np.shape(value) != np.shape(truths[k]):
+                return None
+            if same(value, truths[k]):
+                found.append(1.0)
+                continue
+            if not (finite(value) and finite(rest)):
+                return None
+            factor = multiple(numbers(truths[k]) - numbers(rest), numbers(value) - numbers(rest))
+            if factor is None or (found and abs(factor - found[0]) > 1e-8 * abs(found[0])):
+                return None
+            found.append(factor)
+        return 1.0 if abs(found[0] - 1) < 1e-9 else found[0]
+
+    def _value_with(self, line: Line, k: int, changed: Mapping[int, Any]) -> Any:
+        """A line's value at point k if helpers have these values."""
+        values = {j: [value] * (k + 1) for j, value in changed.items()}
+        given = {j: self._changed(j, k, values) for j in line.references}
+        assert line.expression is not None
+        return self.points.value(line.expression, self.points.all[k], given)
+
+    def _sum_at_fault(self, line: Line) -> bool:
+        """Finds out what the steps of a sum should have reached, so that each of them can be judged."""
+        supposed = self.supposed
+        if line.index in supposed.sums or line.index in supposed.overwriting:
+            return False
+        if self._overwrites(line):
+            return True
+        if (reached := sums.reached(self, line)) is None:
+            return False
+        for index, values in reached.items():
+            if index != line.index:
+                self.truths[index] = values
+        supposed.sums.update(reached)
+        return True
+
+    def _overwrites(self, line: Line) -> bool:
+        """Finds out whether a line is wrong because lines of its sum overwrite what they should have added to."""
+        if line.index in self.supposed.overwriting or line.expression is None or not line.about_gradient:
+            return False
+        changed = sums.overwriting(self, line)
+        if changed is None:
+            return False
+        self.supposed.overwriting.update(changed)
+        self.supposed.partial.update(each.index for each in sums.chain_of(self, line)[:-1])
+        return True
 
     def _part_at_fault(self, line: Line) -> bool:
         """Finds the part of a sum that is wrong: one which, as some of the contributions, puts the whole right."""

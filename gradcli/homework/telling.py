@@ -48,6 +48,9 @@ class ToldLine:
     problems: tuple[Problem, ...] = ()
     span: Span | None = None
     """What to point at."""
+    passes: int = 1
+    """How often a loop, or calls, passed the line; what is told is of one pass, `at`."""
+    at: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +90,11 @@ def nothing_told() -> Told:
 
 def told(marked: Marked, level: int = ALL) -> Told:
     """What is told of a marked sheet at a level."""
-    counts = {"lines": len(marked.marks)}
+    statements = marked.statements
+    counts = {"lines": len(statements)}
     for verdict in Verdict if level >= ALL else (Verdict.RIGHT, Verdict.SCALED, Verdict.HELPER):
         counts[str(verdict)] = marked.count(verdict)
-    lines = tuple(_told_line(marked, mark, level) for mark in marked.marks)
+    lines = tuple(_told_line(marked, mark, level) for mark in statements)
     first = next((line for line in lines if line.first_wrong), None)
     sources = dict.fromkeys(line.file for line in lines)
     score = marked.score if level >= ALL else None
@@ -99,9 +103,11 @@ def told(marked: Marked, level: int = ALL) -> Told:
 
 def _told_line(marked: Marked, mark: Mark, level: int) -> ToldLine:
     line = mark.line
-    facts: dict[str, Any] = {}
+    facts: dict[str, Any] = {"passes": mark.passes}
     if level >= PLACE:
         facts["first_wrong"] = mark.first_wrong
+    if mark.passes > 1 and (level >= ALL or (mark.first_wrong and level >= PLACE)):
+        facts["at"] = line.where
     if level >= ALL or (mark.first_wrong and level >= PLACE):
         facts["span"] = line.span
     if level >= ALL or (mark.first_wrong and level >= KIND):
@@ -147,6 +153,10 @@ def _how(mark: Mark) -> dict[str, Any]:
 
 def _line_json(line: ToldLine, level: int) -> dict[str, Any]:
     entry: dict[str, Any] = {"file": line.file, "line": line.line, "text": line.text, "target": line.target}
+    if line.passes > 1:
+        entry["passes"] = line.passes
+    if line.at:
+        entry["at"] = line.at
     if level >= PLACE:
         entry["first_wrong"] = bool(line.first_wrong)
     if line.verdict is None:

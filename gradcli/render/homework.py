@@ -78,6 +78,7 @@ def _table(told: Told) -> Table:
 def _verdict(line: ToldLine) -> str:
     """A verdict with what belongs to it, in words."""
     notes = "; ".join(line.notes)
+    at = f" at {line.at}" if line.at else ""
     match line.verdict:
         case "right":
             digits = f"to the {_digits(line.digits)} given" if line.digits is not None else ""
@@ -87,13 +88,13 @@ def _verdict(line: ToldLine) -> str:
             return f"follows from line {line.cause}" if line.cause is not None else "follows"
         case "wrong":
             reason = line.slip or notes
-            return "wrong: first wrong line" if line.first_wrong else f"wrong: {reason}" if reason else "wrong"
+            return f"wrong{at}: first wrong line" if line.first_wrong else f"wrong{at}: {reason}" if reason else "wrong"
         case "invalid":
             message = line.problems[0].message if line.problems else notes
             return f"cannot be evaluated: {message}" + (" (first wrong line)" if line.first_wrong else "")
         case "right_here_only":
             return notes or "right here only"
-    return f"{line.verdict}: {notes}" if notes else str(line.verdict)
+    return f"{line.verdict}{at}: {notes}" if notes else str(line.verdict)
 
 
 def _digits(count: int) -> str:
@@ -114,7 +115,8 @@ def _first(line: ToldLine, level: int, digits: int, width: int, ascii_only: bool
         if line.span is not None:
             labels = [Label(line.span, equation)]
         remarks = list(_remarks(line, equation if line.span is None else "", digits))
-    head = Text("first wrong line: " if message or not labels else "first wrong line", "bold red")
+    at = f", at {line.at}" if line.at else ""
+    head = Text(f"first wrong line{at}: " if message or not labels else f"first wrong line{at}", "bold red")
     if not labels:
         message = f"line {line.line}: {message}" if message else str(line.line)
     return drawn(head, message, labels, remarks, width=width, ascii_only=ascii_only)

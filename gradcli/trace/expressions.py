@@ -463,7 +463,7 @@ class Expressions:
             if value.op is INPUT and value.shape == ():
                 return value.data
             if value.dtype in ("bool", "int64"):
-                return value_of(value)
+                return self.whole_values(value)
             return self.whole_number(value) if self.plain_mode else value
         if isinstance(value, tuple):
             return tuple(map(self.plain, value))
@@ -473,6 +473,10 @@ class Expressions:
             return slice(*map(self.plain, (value.start, value.stop, value.step)))
         return value
 
+    def whole_values(self, node: Node) -> Any:
+        """The truth values or whole numbers of a node at these inputs."""
+        return value_of(node)
+
     def whole_number(self, value: Any) -> Any:
         """A number that was computed from whole ones, `i + 1`, where it counts something; else the value itself."""
         if type(value) is not Node or value.shape or value.op is INPUT:
@@ -480,7 +484,7 @@ class Expressions:
         stack, seen = [value], {value.number}
         while stack:
             node = stack.pop()
-            if node.op is INPUT and node.number not in self.raw:
+            if not node.operands and node.op is not CONSTANT and node.number not in self.raw:
                 return value
             new = [o for o in node.operands if o.op is not CONSTANT and o.number not in seen]
             seen |= {o.number for o in new}

@@ -33,6 +33,7 @@ class Namer:
         self.sheet = sheet
         self.points = points
         self._scenes: dict[tuple[int, bool], Scene] = {}
+        self._known: dict[tuple[int, int], tuple[Node | None, float]] = {}
 
     def name(self, line: Line, intended: PerPoint, given: PerPoint) -> Naming | None:
         """The slip in a wrong line; None if no single one that is known explains it.
@@ -180,6 +181,12 @@ class Namer:
 
     def _held(self, earlier: Line, intended: PerPoint, of: Node) -> tuple[Node | None, float]:
         """The node whose gradient an earlier line holds, and the constant factor that it keeps; None for a helper."""
+        known = self._known.get((earlier.index, of.number))
+        if known is None:
+            known = self._known[earlier.index, of.number] = self._found_in(earlier, intended, of)
+        return known
+
+    def _found_in(self, earlier: Line, intended: PerPoint, of: Node) -> tuple[Node | None, float]:
         held = [intended[earlier.index][k] for k in self._order()]
         if earlier.node is not None and earlier.about_gradient and not earlier.target.key:
             factor = self._kept(held, earlier.node, self._scene(of))
