@@ -24,7 +24,7 @@ from gradcli.trace.inputs import METHODS, SPECIAL, create, wrapped
 from gradcli.trace.libraries import OBJECT_METHODS
 from gradcli.trace.readers import index_parts
 from gradcli.trace.rules import CONTEXT, CONTEXT_METHODS
-from gradcli.trace.transforms import Transformed, call_transformed
+from gradcli.trace.transforms import Transformed, call_transformed, define_rule
 from gradcli.trace.values import (
     Apply,
     At,
@@ -83,6 +83,9 @@ def read_call(reader: Interpreter, node: ast.Call) -> Any:
         if isinstance(base, (Table, Items, str)) and not _is_tensor_method(base, function.attr):
             values, words = _read_arguments(reader, node)
             return call_method(reader, base, function.attr, node, values, {k: v for k, (v, _) in words.items()})
+        if isinstance(base, Function) and function.attr in ("defvjp", "defjvp", "defjvps"):
+            values, _ = _read_arguments(reader, node)
+            return define_rule(reader, base, function.attr, values, node)
         if isinstance(base, (Known, Function, Bound)) and function.attr not in METHODS:
             raise GradError(reader.no_number(base, function.value))
         return _method(reader, node, function, base)

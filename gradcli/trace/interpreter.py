@@ -44,6 +44,9 @@ class Interpreter(Rules):
         """Whether what follows no longer belongs to what is derived."""
         self.checked: dict[int, int] = {}
         """How many calls were kept for the check of every rule."""
+        self.failed = {}
+        self.decided = []
+        self.asked_for = set()
         self.backwards: list[Backward] = []
         self.zeroed = False
         """Whether gradients were set to zero after the last backward pass."""

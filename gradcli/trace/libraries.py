@@ -55,7 +55,9 @@ def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> H
             return lambda reader, node, values, words: Module("optimizer")
         if base is None or "nn" in path or path.startswith("torch"):
             return _as_object(name)
-    kinds = (transforms.KINDS, transforms.PASSED_THROUGH, transforms.REFUSED, ("vjp",))
+    kinds = (transforms.KINDS, transforms.PASSED_THROUGH, transforms.REFUSED, transforms.RULED, ("vjp",))
+    if name == "defvjp":
+        return lambda reader, node, values, words: transforms.define_makers(reader, values, words, node)
     if any(name in words for words in kinds):
         return lambda reader, node, values, words: _transformed(reader, name, node, values, words)
     if name == "gradient" and path == "tape":

@@ -3,12 +3,17 @@
 A function with a rule is read like any other: its operations are nodes, and they are what is derived.  Beside that,
 the function and its rule are read once more at stand-ins for the arguments and the upstream gradient, into a small
 graph of their own, where the rule's results can be compared with the derivative of the forward part at any inputs.
+
+Rules come in several forms: stated for a function (`@f.backward`, JAX's `f.defvjp`, autograd's `defvjp(f, …)`), as
+PyTorch's class, as a pair of functions, as a layer.  A form says how its forward part and its rule are called
+(`Reading`); the rest is the same for all of them.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,63 +21,254 @@ import numpy as np
 from gradcli.evaluate import CannotEvaluate
 from gradcli.graph import CONSTANT, INPUT, Graph, Node
 from gradcli.graph.dtypes import FLOATS
-from gradcli.problems import GradError, meaning
+from gradcli.problems import GradError, Problem, meaning
 from gradcli.trace.expressions import Silent
 from gradcli.trace.functions import Functions, Words
 from gradcli.trace.traced import CustomRule, RuleResult
 from gradcli.trace.training import root_of
-from gradcli.trace.values import Class, Function, Instance, Items, Owner, Pick, Table
+from gradcli.trace.values import Bound, Class, Function, Instance, Items, Owner, Pick, Table
 
 CALLS_CHECKED = 3
 """So many calls of a function are kept for its check."""
+UNREAD = frozenset({"not-in-language", "unknown-function", "unknown-attribute", "recursion", "too-many-steps"})
+"""Faults that say what is not known here, and nothing about the rule."""
+
+
+@dataclass(slots=True)
+class Reading:
+    """How a function with a rule is read at stand-ins for its arguments.
+
+    `forward` makes of them the outputs and what is kept for the way back; `backward` makes of the upstream gradients,
+    the stand-ins and what was kept the results.  `upstream` are the rule's names for the upstream gradients; a rule
+    that `asks` for none is the last one, of a loss.  One that is only `guessed` to be a rule, by its name, may turn
+    out to be something else, and that is no fault.  Results are for the operands at `asked` (all, if it is None), by
+    position, or by their names where those tell and the rule is not `ordered`.  A `strict` rule has one for each of
+    them, `None` for what takes no gradient, and some have to be in a tuple.
+    """
+
+    rule: Function
+    title: str
+    names: list[str]
+    values: list[Any]
+    place: ast.AST
+    forward: Callable[[list[Any]], tuple[list[Any], Any]]
+    backward: Callable[[list[Any], list[Any], Any], Any]
+    upstream: Sequence[str]
+    target: Instance | None = None
+    asks: bool = True
+    guessed: bool = False
+    ordered: bool = True
+    strict: bool = False
+    in_a_tuple: bool = False
+    asked: Sequence[int] | None = None
 
 
 class Rules(Functions):
     """Calls functions that have a rule of their own, and remembers what is to be checked."""
 
     checked: dict[int, int]
+    recording = False
+    unasked: Sequence[Any] = ()
+    """The outputs of the forward part that is being read which have no gradient, as it says."""
+    asked_for: set[int]
+    """The numbers of the nodes for which the program itself asks for a gradient, as PyTorch's `requires_grad` does."""
+    failed: dict[int, CustomRule]
+    """Rules that could not be read through, by their syntax, as long as the program has not called them itself."""
+    decided: list[Node]
+    """The nodes on whose values something was decided while a rule was read: it is read so where they are the same."""
+
+    def value_of(self, node: Node) -> Any:
+        """The value of a node at these inputs."""
+        if self.recording:
+            self.decided.append(node)
+        return super().value_of(node)
+
+    # The forms ---------------------------------------------------------------------------------
 
     def call_ruled(self, function: Function, values: list[Any], words: Words, place: ast.AST) -> Any:
         """The value of a call of a function, which may have a rule."""
-        rule = function.rule or self._partner(function)
-        if rule is None or not self._worth_checking(rule):
-            return self.call_function(function, values, words, place)
-        given = self._arguments(function, values, words, place, ())
-
-        def both(stand_ins: list[Any]) -> tuple[Any, Callable[[Node], Any]]:
-            result = self.call_function(function, stand_ins, {}, place)
-            output, cache = _output_and_cache(result)
-
-            def backward(g: Node) -> Any:
-                if function.rule is not None:
-                    return self.call_function(rule, [g, *stand_ins], {}, place)
-                return self.call_function(rule, _rule_arguments(rule, g, cache, stand_ins), {}, place)
-
-            return output, backward
-
-        names = _parameters(function)
-        guessed = function.rule is None
-        if not guessed or _takes_a_gradient(rule, len(names)):
-            self._record(rule, names, [given[n] for n in names], both, place, None, guessed=guessed)
+        rule = function.rule or next((m for m in function.makers if m), None) or self._partner(function)
+        if rule is not None and self._worth_checking(rule):
+            given = self._arguments(function, values, words, place, ())
+            names = _parameters(function)
+            arguments = [given[n] for n in names]
+            if function.forward_rule is not None:
+                reading = self._with_residuals(function, rule, names, arguments, place)
+            elif function.rule is not None:
+                reading = self._stated(function, rule, names, arguments, place)
+            elif function.makers:
+                reading = self._with_makers(function, names, arguments, place)
+            else:
+                reading = self._pair(function, rule, names, arguments, place)
+            self._record(reading)
         return self.call_function(function, values, words, place)
 
-    def call_function(
-        self,
-        function: Function,
-        values: list[Any],
-        words: Words,
-        place: ast.AST,
-        owner: Owner | None = None,
-        places: Sequence[ast.AST] = (),
-    ) -> Any:
-        """The value of a call; that of a rule, by the program itself, begins its gradients by hand."""
-        known = id(function.tree) in self.checked and not self.recording and not self.by_hand
-        if known and function.rule is None and self.result.last is not None:
-            self.by_hand = True
-            self.result.notes.append(
-                f"line {self.line}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
+    def _stated(
+        self, function: Function, rule: Function, names: list[str], values: list[Any], place: ast.AST
+    ) -> Reading:
+        """`@f.backward def _(g, x, w): …`"""
+        takes = len(_parameters(rule))
+
+        def forward(stand_ins: list[Any]) -> tuple[list[Any], Any]:
+            return _outputs(self.call_function(function, stand_ins, {}, place)), None
+
+        def backward(gs: list[Any], stand_ins: list[Any], kept: Any) -> Any:
+            spread = len(gs) == 1 or takes == len(gs) + len(stand_ins)
+            return self.call_function(rule, [*(gs if spread else [Items(gs, fixed=True)]), *stand_ins], {}, place)
+
+        upstream = _parameters(rule)[: max(1, takes - len(names))]
+        return Reading(rule, f"{function.name}.backward", names, values, place, forward, backward, upstream)
+
+    def _with_residuals(
+        self, function: Function, rule: Function, names: list[str], values: list[Any], place: ast.AST
+    ) -> Reading:
+        """JAX's `f.defvjp(f_fwd, f_bwd)`: the forward rule keeps what the backward rule needs."""
+        first = function.forward_rule
+        assert first is not None
+        fixed = sorted(n % len(names) for n in function.fixed)
+
+        def forward(stand_ins: list[Any]) -> tuple[list[Any], Any]:
+            outputs = _outputs(self.call_function(function, stand_ins, {}, place))
+            both = self.call_function(first, stand_ins, {}, place)
+            if not isinstance(both, (tuple, list)) or len(both) != 2:
+                expected = "two: the function's value, and what is kept for the way back"
+                raise GradError(
+                    meaning.wrong_argument(
+                        first.part.span(_returned(first) or first.tree),
+                        f"what `{first.name}` returns",
+                        expected,
+                        self.found(both),
+                    )
+                )
+            return outputs, both[1]
+
+        def backward(gs: list[Any], stand_ins: list[Any], kept: Any) -> Any:
+            g = gs[0] if len(gs) == 1 else Items(gs, fixed=True)
+            return self.call_function(rule, [*(stand_ins[n] for n in fixed), kept, g], {}, place)
+
+        upstream = _parameters(rule)[-1:] or ["g"]
+        reading = Reading(rule, rule.name, names, values, place, forward, backward, upstream)
+        reading.asked = [n for n in range(len(names)) if n not in fixed]
+        reading.strict = reading.in_a_tuple = True
+        return reading
+
+    def _with_makers(self, function: Function, names: list[str], values: list[Any], place: ast.AST) -> Reading:
+        """autograd's `defvjp(f, lambda y, x: lambda g: …)`: a function for each argument makes its rule."""
+        makers = [maker for maker in function.makers if maker is not None]
+
+        def forward(stand_ins: list[Any]) -> tuple[list[Any], Any]:
+            outputs = _outputs(self.call_function(function, stand_ins, {}, place))
+            return outputs, outputs[0]
+
+        def backward(gs: list[Any], stand_ins: list[Any], kept: Any) -> Any:
+            found = []
+            for maker in makers:
+                rule = self.call_function(maker, [kept, *stand_ins], {}, place)
+                if not isinstance(rule, Function):
+                    raise GradError(self.no_number(rule, maker.tree))
+                found.append(self.call_function(rule, gs[:1], {}, place))
+            return Items(found, fixed=True)
+
+        reading = Reading(makers[0], f"the rule of {function.name}", names, values, place, forward, backward, ["g"])
+        reading.asked = [n for n, maker in enumerate(function.makers) if maker is not None and n < len(names)]
+        return reading
+
+    def _pair(self, function: Function, rule: Function, names: list[str], values: list[Any], place: ast.AST) -> Reading:
+        """`affine_forward` and `affine_backward`: what the second one is given, its names tell."""
+        takes = _parameters(rule)
+        reading: Reading
+
+        def forward(stand_ins: list[Any]) -> tuple[list[Any], Any]:
+            output, cache = _output_and_cache(self.call_function(function, stand_ins, {}, place))
+            reading.asks = any(_takes_upstream(n, names, cache) for n in takes)
+            return [output], cache
+
+        def backward(gs: list[Any], stand_ins: list[Any], kept: Any) -> Any:
+            arguments = _rule_arguments(takes, gs[0], kept, names, stand_ins)
+            if arguments is None:
+                raise GradError(self._count(rule, place, len(names)))
+            return self.call_function(rule, arguments, {}, place)
+
+        upstream = [n for n in takes if n not in names and not _is_cache(n)][:1] or ["g"]
+        reading = Reading(rule, rule.name, names, values, place, forward, backward, upstream)
+        reading.guessed, reading.ordered = True, False
+        return reading
+
+    def call_layer(self, target: Instance, function: Function, values: list[Any], words: Words, place: ast.AST) -> Any:
+        """The value of a call of an object's forward part, which may have a backward part beside it."""
+        self.called.add(id(target))
+        rule = target.cls.find("backward")
+        if isinstance(rule, Function) and not rule.library and self._worth_checking(rule):
+            names = _parameters(function)[1:]
+            given = self._arguments(function, [target, *values], words, place, ())
+            takes = _parameters(rule)
+            asks = len(takes) > 1 and not _has_default(rule, 1)
+
+            def forward(stand_ins: list[Any]) -> tuple[list[Any], Any]:
+                result = self.call_function(function, [target, *stand_ins], {}, place, target.owner)
+                return [_output_and_cache(result)[0]], None
+
+            def backward(gs: list[Any], stand_ins: list[Any], kept: Any) -> Any:
+                return self.call_function(rule, [target, *(gs if asks else [])], {}, place, target.owner)
+
+            arguments = [given[n] for n in names]
+            title = f"{rule.owner.name}.{rule.name}" if rule.owner is not None else rule.name
+            reading = Reading(rule, title, names, arguments, place, forward, backward, takes[1:2] or ["g"], target)
+            reading.asks, reading.guessed = asks, True
+            self._record(reading)
+        return self.call_function(function, [target, *values], words, place, target.owner)
+
+    def apply_class(self, cls: Class, values: list[Any], words: Words, place: ast.AST) -> Any:
+        """The value of `F.apply(x)` of a class with a rule of its own."""
+        forward, rule = cls.find("forward"), cls.find("backward")
+        if not isinstance(forward, Function):
+            raise GradError(
+                meaning.unknown_member(
+                    self.span(place), f"{cls.name}.forward", [f"{cls.name}.{m}" for m in cls.members]
+                )
             )
-        return super().call_function(function, values, words, place, owner, places)
+        setup = cls.find("setup_context")
+
+        def call(context: Instance, arguments: list[Any]) -> Any:
+            if isinstance(setup, Function):
+                result = self.call_function(forward, arguments, words, place)
+                inputs = Items(arguments, fixed=True)
+                named = {"ctx": context, "inputs": inputs, "output": result, "outputs": result}
+                given = [named.get(n, v) for n, v in zip(_parameters(setup), (context, inputs, result), strict=False)]
+                self.call_function(setup, given, {}, place)
+                return result
+            given = (
+                [context, *arguments]
+                if _parameters(forward)[:1] == ["ctx"] or len(_parameters(forward)) > len(arguments)
+                else arguments
+            )
+            return self.call_function(forward, given, words, place)
+
+        def context_for(arguments: Sequence[Any]) -> Instance:
+            context = Instance(CONTEXT)
+            needed = (type(v) is Node and v.dtype in FLOATS and v.differentiable for v in arguments)
+            context.attributes["needs_input_grad"] = Items(needed, fixed=True)
+            return context
+
+        if isinstance(rule, Function) and self._worth_checking(rule):
+
+            def read(stand_ins: list[Any]) -> tuple[list[Any], Any]:
+                context = context_for(stand_ins)
+                outputs = _outputs(call(context, stand_ins))
+                self.unasked = context.attributes.get(UNASKED, ())
+                return outputs, context
+
+            def backward(gs: list[Any], stand_ins: list[Any], kept: Any) -> Any:
+                return self.call_function(rule, [kept, *gs], {}, place)
+
+            names = _parameters(forward)[0 if isinstance(setup, Function) else 1 :][: len(values)]
+            if len(names) < len(values):  # a star takes the rest
+                names = [*names, *(f"argument {k + 1}" for k in range(len(names), len(values)))]
+            title = f"{cls.name}.backward"
+            reading = Reading(rule, title, names, values, place, read, backward, _parameters(rule)[1:] or ["g"])
+            reading.strict = True
+            self._record(reading)
+        return call(context_for(values), values)
 
     def _partner(self, function: Function) -> Function | None:
         """The backward part of a pair: `affine_backward` of `affine_forward`."""
@@ -85,237 +281,474 @@ class Rules(Functions):
         count = self.checked.get(id(rule.tree), 0)
         return self.recording is False and count < CALLS_CHECKED and self.cut_nowhere
 
-    recording = False
-
     @property
     def cut_nowhere(self) -> bool:
         """Whether what is read still belongs to the pass that is derived."""
         return getattr(self, "cut", None) is None
 
-    def call_layer(self, target: Instance, function: Function, values: list[Any], words: Words, place: ast.AST) -> Any:
-        """The value of a call of an object's forward part, which may have a backward part beside it."""
-        self.called.add(id(target))
-        rule = target.cls.find("backward")
-        if isinstance(rule, Function) and not rule.library and self._worth_checking(rule):
-            names = _parameters(function)[1:]
-            given = self._arguments(function, [target, *values], words, place, ())
-
-            def both(stand_ins: list[Any]) -> tuple[Any, Callable[[Node], Any]]:
-                result = self.call_function(function, [target, *stand_ins], {}, place, target.owner)
-                output, _ = _output_and_cache(result)
-
-                def backward(g: Node) -> Any:
-                    return self.call_function(rule, [target, *([g] if asks else [])], {}, place, target.owner)
-
-                return output, backward
-
-            asks = len(_parameters(rule)) > 1 and not _has_default(rule, 1)
-            self._record(rule, names, [given[n] for n in names], both, place, target, asks=asks, guessed=True)
-        return self.call_function(function, [target, *values], words, place, target.owner)
-
-    def apply_class(self, cls: Class, values: list[Any], words: Words, place: ast.AST) -> Any:
-        """The value of `F.apply(x)` of a class with a rule of its own."""
-        forward, rule = cls.find("forward"), cls.find("backward")
-        if not isinstance(forward, Function):
-            raise GradError(
-                meaning.unknown_member(
-                    self.span(place), f"{cls.name}.forward", [f"{cls.name}.{m}" for m in cls.members]
-                )
+    def call_function(
+        self,
+        function: Function,
+        values: list[Any],
+        words: Words,
+        place: ast.AST,
+        owner: Owner | None = None,
+        places: Sequence[ast.AST] = (),
+    ) -> Any:
+        """The value of a call; that of a rule, by the program itself, begins its gradients by hand."""
+        known = id(function.tree) in self.checked and not self.recording
+        if known and not self.by_hand and function.rule is None and self.result.last is not None:
+            self.by_hand = True
+            self.result.notes.append(
+                f"line {self.line}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
             )
+        failed = self.failed.get(id(function.tree)) if known else None
+        if failed is None:
+            return super().call_function(function, values, words, place, owner, places)
+        faults = len(self.problems)
+        try:
+            found = super().call_function(function, values, words, place, owner, places)
+        except (GradError, Silent):  # told as a finding about the rule
+            del self.problems[faults:]
+            self.forget_reports(faults)
+            raise Silent from None
+        del self.failed[id(function.tree)]  # it is no rule of the kind that its name says
+        self.result.custom_rules[:] = [r for r in self.result.custom_rules if r is not failed]
+        return found
 
-        def call(context: Instance, arguments: list[Any]) -> Any:
-            given = (
-                [context, *arguments]
-                if _parameters(forward)[:1] == ["ctx"] or len(_parameters(forward)) > len(arguments)
-                else arguments
-            )
-            return self.call_function(forward, given, words, place)
+    def unpackings(self, name: str) -> list[list[str]]:
+        """The names that the program gives to the results of a function, wherever it unpacks them."""
+        if self._unpackings is None:
+            self._unpackings = {}
+            for part in self.program.parts():
+                for statement in part.statements:
+                    for found in ast.walk(statement):
+                        if isinstance(found, ast.Assign) and isinstance(found.value, ast.Call):
+                            called, target = found.value.func, found.targets[0]
+                            if isinstance(target, ast.Tuple) and isinstance(called, (ast.Name, ast.Attribute)):
+                                key = called.id if isinstance(called, ast.Name) else called.attr
+                                names = [t.id if isinstance(t, ast.Name) else "" for t in target.elts]
+                                self._unpackings.setdefault(key, []).append(names)
+        return self._unpackings.get(name, [])
 
-        if isinstance(rule, Function) and self._worth_checking(rule):
-
-            def both(stand_ins: list[Any]) -> tuple[Any, Callable[[Node], Any]]:
-                context = Instance(CONTEXT)
-                output, _ = _output_and_cache(call(context, stand_ins))
-                return output, lambda g: self.call_function(rule, [context, g], {}, place)
-
-            names = _parameters(forward)[1:][: len(values)]
-            if len(names) < len(values):  # a star takes the rest
-                names = [*names, *(f"argument {k + 1}" for k in range(len(names), len(values)))]
-            self._record(rule, names, values, both, place, None, title=f"{cls.name}.backward")
-        return call(Instance(CONTEXT), values)
+    _unpackings: dict[str, list[list[str]]] | None = None
 
     def forget_reports(self, count: int) -> None:
         """Takes back that faults from a number on were told."""
         raise NotImplementedError
 
+    def truncate(self, count: int) -> None:
+        """Takes back the nodes from a number on, and their names."""
+        raise NotImplementedError
+
     # Recording -------------------------------------------------------------------------------
 
-    def _record(
-        self,
-        rule: Function,
-        names: list[str],
-        values: list[Any],
-        both: Callable[[list[Any]], tuple[Any, Callable[[Node], Any]]],
-        place: ast.AST,
-        target: Instance | None,
-        title: str = "",
-        asks: bool = True,
-        guessed: bool = False,
-    ) -> None:
-        """Reads forward part and rule at stand-ins, and keeps them in a graph of their own.
-
-        A rule that is only `guessed` to be one, by its name, may turn out to be something else; that is no fault.
-        """
+    def _record(self, reading: Reading) -> None:
+        """Reads forward part and rule at stand-ins, and keeps them in a graph of their own."""
+        values, place = reading.values, reading.place
         faults = len(self.problems)
         nodes = [v if type(v) is Node else self.picked(v, place) if type(v) is Pick else None for v in values]
-        if all(n is None for n in nodes) and target is None:
+        if all(n is None for n in nodes) and reading.target is None:
             values = [self.operand(v, place) if isinstance(v, (float, np.ndarray, list)) else v for v in values]
             nodes = [v if type(v) is Node else None for v in values]
         mark = len(self.graph.nodes)
-        kept = self._state(target)
-        self.recording = True
+        kept = _Kept(self, reading)
+        self.recording, self.decided, self.unasked = True, [], ()
+        outputs: list[Any] = []
+        stand_ins: list[Any] = []
+        gs: list[Any] = []
+        quiet, note = reading.guessed, ""
         try:
             stand_ins = [
                 v if n is None or n.dtype not in FLOATS else self._stand_in(n, name)
-                for v, n, name in zip(values, nodes, names, strict=True)
+                for v, n, name in zip(values, nodes, reading.names, strict=True)
             ]
-            output, backward = both(stand_ins)
-            if type(output) is not Node or output.dtype not in FLOATS:
-                return
-            # the last layer, a loss, is asked for no upstream gradient: it is 1
-            seed = _seed(output.shape) if asks else np.ones(output.shape) if output.shape else 1.0
-            g = self.graph.input(seed, "float64", "g", self.line, differentiable=asks)
-            found = backward(g)
-            self._keep(rule, names, nodes, stand_ins, output, g, found, mark, target, title)
-        except (GradError, Silent, CannotEvaluate):
-            if not guessed:
-                raise
+            outputs, cache = reading.forward(stand_ins)
+            asked = [o for o in outputs if self._is_output(o)]
+            if asked:
+                gs = self._upstream(reading, outputs, asked)
+                found = reading.backward(gs, stand_ins, cache)
+                self._keep(reading, nodes, stand_ins, asked, gs, found, mark)
+        except (GradError, Silent, CannotEvaluate) as error:
+            if not gs or not self._is_told(reading, error, self.problems[faults:], nodes, stand_ins, outputs, gs, mark):
+                if not reading.guessed:
+                    raise
+                note = self._unread(reading, error, self.problems[faults:]) if gs else ""
+            quiet = True
         finally:
             self.recording = False
-            self._restore(kept)
-            self.forget(mark)
-            if guessed:
+            kept.restore()
+            self.truncate(mark)
+            if quiet:
                 del self.problems[faults:]
                 self.forget_reports(faults)
+        if note and note not in self.result.notes:
+            self.result.notes.append(note)
+
+    def _is_output(self, value: Any) -> bool:
+        unasked = any(value is u for u in self.unasked)
+        return type(value) is Node and value.dtype in FLOATS and not unasked
+
+    def _upstream(self, reading: Reading, outputs: list[Any], asked: list[Any]) -> list[Any]:
+        """The upstream gradient of every output: an input of its own, or zeros for one that has no gradient."""
+        gs: list[Any] = []
+        names = list(reading.upstream)
+        for at, output in enumerate(outputs):
+            if not self._is_output(output):
+                gs.append(np.zeros(output.shape) if type(output) is Node else None)
+                continue
+            name = names[at] if at < len(names) else "g" if len(asked) == 1 else f"g{at + 1}"
+            # the last layer, a loss, is asked for no upstream gradient: it is 1
+            seed = _seed(output.shape, at) if reading.asks else np.ones(output.shape) if output.shape else 1.0
+            gs.append(self.graph.input(seed, "float64", name, self.line, differentiable=reading.asks))
+        return gs
+
+    def _is_told(
+        self,
+        reading: Reading,
+        error: Exception,
+        problems: Sequence[Problem],
+        nodes: Sequence[Node | None],
+        stand_ins: list[Any],
+        outputs: list[Any],
+        gs: list[Any],
+        mark: int,
+    ) -> bool:
+        """Keeps that a rule cannot be read through; not if the faults say nothing about the rule."""
+        rule = reading.rule
+        told = _faults(reading, error, problems)
+        call = self.span(reading.place).line
+        foreign = reading.guessed and any(p.code == "argument-count" and p.line == call for p in told)
+        if not told or foreign or any(p.code in UNREAD for p in told):
+            return False
+        self.checked[id(rule.tree)] = CALLS_CHECKED
+        copies = _Copies(self, mark)
+        copies.take(self.graph.nodes[mark:])
+        asked = [o for o in outputs if self._is_output(o)]
+        results = []
+        for name, stand_in, node in zip(reading.names, stand_ins, nodes, strict=True):
+            if type(stand_in) is Node and stand_in.number >= mark and node is not None and node.differentiable:
+                span = rule.part.span(rule.tree)
+                results.append(RuleResult(name, copies.of(stand_in), None, span, "nothing", len(results) + 1))
+        found = CustomRule(
+            reading.title,
+            self.line,
+            rule.part.span(rule.tree),
+            copies.graph,
+            tuple(copies.of(o) for o in asked),
+            tuple(copies.of(g) for g in gs if type(g) is Node),
+            {},
+            tuple(results),
+            failure=tuple(told),
+        )
+        self.failed[id(rule.tree)] = found
+        self.result.custom_rules.append(found)
+        return True
+
+    def _unread(self, reading: Reading, error: Exception, problems: Sequence[Problem]) -> str:
+        """A note on what is not known here and keeps a rule from being checked."""
+        for problem in _faults(reading, error, problems):
+            if problem.code in UNREAD:
+                return f"line {problem.line}: `{reading.title}` is not checked: {problem.message}"
+        return ""
 
     def _stand_in(self, node: Node, name: str) -> Node:
-        new = self.graph.input(self.value_of(node), node.dtype, name, self.line)
+        new = self.graph.input(Functions.value_of(self, node), node.dtype, name, self.line)
         if node.number in self.raw:
             self.raw[new.number] = self.whole[new.number] = self.raw[node.number]
         return new
 
-    def _state(self, target: Instance | None) -> tuple[Any, ...]:
-        definitions = {owner: {m: list(n) for m, n in members.items()} for owner, members in self.definitions.items()}
-        attributes = dict(target.attributes) if target is not None else None
-        result = self.result
-        return (definitions, attributes, target, list(result.notes), result.last, result.without_gradient, self.steps)
-
-    def _restore(self, kept: tuple[Any, ...]) -> None:
-        self.definitions, attributes, target, notes, last, without, self.steps = kept
-        self.result.notes[:] = notes
-        self.result.last, self.result.without_gradient = last, without
-        if target is not None:
-            target.attributes = attributes
-
     def _keep(
         self,
-        rule: Function,
-        names: list[str],
+        reading: Reading,
         nodes: list[Node | None],
         stand_ins: list[Any],
-        output: Node,
-        g: Node,
+        outputs: list[Node],
+        gs: list[Any],
         found: Any,
         mark: int,
-        target: Instance | None,
-        title: str,
     ) -> None:
-        copied, graph = self._copied(mark)
-        inputs = [copied.get(s.number) if type(s) is Node and s.number >= mark else None for s in stand_ins]
-        results = _matched(self, rule, names, inputs, found, copied, nodes)
-        if target is not None:
-            results += self._attributes(rule, target, copied)
-        name = title or (rule.name if rule.owner is None else f"{rule.owner.name}.{rule.name}")
+        rule = reading.rule
+        told = _Results(self, reading, found)
+        copies = _Copies(self, mark)
+        copies.take(self.graph.nodes[mark:])
+        movable = [copies.of(s) for s in stand_ins if type(s) is Node and s.number >= mark]
+        operands = [copies.of(s) if type(s) is Node and s.number >= mark else None for s in stand_ins]
+        results = told.matched(operands, nodes, copies)
+        if reading.target is not None:
+            results += self._attributes(reading, copies)
+        movable += [n for n in copies.outside if n.differentiable]
+        upstream = [copies.of(g) for g in gs if type(g) is Node]
         self.checked[id(rule.tree)] = self.checked.get(id(rule.tree), 0) + 1
         self.result.custom_rules.append(
             CustomRule(
-                name,
+                reading.title,
                 self.line,
                 rule.part.span(rule.tree),
-                graph,
-                copied[output.number],
-                copied[g.number],
-                {n.number: n for n in graph.nodes if n.op is INPUT},
+                copies.graph,
+                tuple(copies.of(o) for o in outputs),
+                tuple(upstream),
+                {n.number: n for n in (*movable, *upstream)},
                 tuple(results),
+                tuple(copies.of(n) for n in self.decided if n.number >= mark),
+                tuple(told.complaints),
             )
         )
 
-    def _copied(self, mark: int) -> tuple[dict[int, Node], Graph]:
-        """The nodes from a number on in a graph of their own; what they use of the others becomes inputs."""
-        graph = Graph()
-        copied: dict[int, Node] = {}
-
-        def copy(node: Node) -> Node:
-            known = copied.get(node.number)
-            if known is not None:
-                return known
-            if node.op is CONSTANT:
-                new = graph.constant(node.data, node.name)
-            elif node.number in self.plainly and node.number in self.whole:
-                new = graph.input(self.whole[node.number], "int64", node.name, node.line)
-            elif node.number < mark or node.op is INPUT:
-                value = node.data if node.op is INPUT and node.number >= mark else self.value_of(node)
-                differentiable = node.differentiable and node.op is INPUT
-                new = graph.input(value, node.dtype, node.name, node.line, differentiable=differentiable)
-            else:
-                operands = tuple(copy(o) for o in node.operands)
-                new = Node(
-                    node.op,
-                    operands,
-                    node.data,
-                    node.shape,
-                    node.dtype,
-                    len(graph.nodes),
-                    node.differentiable,
-                    "",
-                    node.line,
-                )
-                graph.nodes.append(new)
-            copied[node.number] = new
-            return new
-
-        for node in self.graph.nodes[mark:]:
-            copy(node)
-        return copied, graph
-
-    def _attributes(self, rule: Function, target: Instance, copied: dict[int, Node]) -> list[RuleResult]:
+    def _attributes(self, reading: Reading, copies: _Copies) -> list[RuleResult]:
         """The gradients that a layer keeps: `self.dW` for `self.W`."""
+        target, rule = reading.target, reading.rule
+        assert target is not None
         results = []
         spellings = {
             name.lower(): name
             for name, value in target.attributes.items()
-            if type(value) is Node and value.number in copied
+            if type(value) is Node and id(value) in copies.known
         }
         for name, value in target.attributes.items():
             root = spellings.get(root_of(name))
             if root is None or root == name or not isinstance(value, (Node, np.ndarray)):
                 continue
-            parameter = target.attributes[root]
+            parameter = copies.of(target.attributes[root])
             if parameter.op is not INPUT or not parameter.differentiable:
                 continue
             place = _where_set(rule, name)
-            node = copied.get(value.number) if type(value) is Node else None
+            node = copies.known.get(id(value)) if type(value) is Node else None
             results.append(
-                RuleResult(
-                    f"self.{root}", copied[parameter.number], node, rule.part.span(place), rule.part.text_of(place), 0
-                )
+                RuleResult(f"self.{root}", parameter, node, rule.part.span(place), rule.part.text_of(place), 0)
             )
         return results
 
 
-def _takes_a_gradient(rule: Function, operands: int) -> bool:
-    """Whether a function that is called like a backward part can be one: it takes a gradient, and what was kept."""
-    return len(_parameters(rule)) in (1, 2, 1 + operands)
+class _Kept:
+    """What reading a rule may change besides the graph, to be put back: what is in containers, scopes and objects."""
+
+    def __init__(self, reader: Rules, reading: Reading) -> None:
+        self.reader = reader
+        result = reader.result
+        self.notes, self.last, self.without = list(result.notes), result.last, result.without_gradient
+        self.steps, self.by_hand = reader.steps, reader.by_hand
+        self.definitions = {
+            owner: {m: list(n) for m, n in members.items()} for owner, members in reader.definitions.items()
+        }
+        self.held: list[tuple[Any, Any]] = []
+        self.calls: list[tuple[Function, int]] = []
+        self._look(
+            [
+                reader.globals,
+                reader.names,
+                *reader.scopes,
+                *reader.callers,
+                reading.values,
+                reading.target,
+                reading.rule,
+            ]
+        )
+
+    def _look(self, parts: Iterable[Any]) -> None:
+        stack, seen = list(parts), set()
+        while stack:
+            part = stack.pop()
+            if part is None or type(part) in (int, float, str, bool, Node, np.ndarray) or id(part) in seen:
+                continue
+            seen.add(id(part))
+            if isinstance(part, dict):
+                self.held.append((part, dict(part)))
+                stack.extend(part.values())
+            elif isinstance(part, list):
+                if part and type(part[0]) in (int, float) and type(part) is list:
+                    continue  # numbers
+                self.held.append((part, list(part)))
+                stack.extend(part)
+            elif isinstance(part, tuple):
+                stack.extend(part)
+            elif isinstance(part, Instance):
+                stack += [part.attributes, part.cls]
+            elif isinstance(part, Class):
+                stack += [part.members, *part.bases]
+            elif isinstance(part, Function):
+                self.calls.append((part, part.calls))
+                stack += [*part.scopes, part.defaults]
+            elif isinstance(part, Bound):
+                stack += [part.target, part.function]
+
+    def restore(self) -> None:
+        """Puts everything back."""
+        reader = self.reader
+        reader.definitions, reader.steps, reader.by_hand = self.definitions, self.steps, self.by_hand
+        reader.result.notes[:] = self.notes
+        reader.result.last, reader.result.without_gradient = self.last, self.without
+        for held, before in self.held:
+            held.clear()
+            if isinstance(held, dict):
+                held.update(before)
+            else:
+                held.extend(before)
+        for function, count in self.calls:
+            function.calls = count
+
+
+class _Copies:
+    """The nodes from a number on in a graph of their own; what they use of the others becomes inputs."""
+
+    def __init__(self, reader: Rules, mark: int) -> None:
+        self.reader = reader
+        self.mark = mark
+        self.graph = Graph()
+        self.known: dict[int, Node] = {}
+        """The copies by the `id` of the node."""
+        self.outside: list[Node] = []
+        """The copies of leaves that the program has outside the function, such as a layer's weights."""
+
+    def take(self, nodes: Iterable[Node]) -> None:
+        """Copies nodes."""
+        for node in nodes:
+            self.of(node)
+
+    def of(self, node: Node) -> Node:
+        """The copy of a node.  (Operands come before their consumers, so this goes only one step deep.)"""
+        known = self.known.get(id(node))
+        if known is not None:
+            return known
+        reader, graph = self.reader, self.graph
+        if node.op is CONSTANT:
+            new = graph.constant(node.data, node.name)
+        elif node.number in reader.plainly and node.number in reader.whole:
+            new = graph.input(reader.whole[node.number], "int64", node.name, node.line)
+        elif node.number < self.mark or node.op is INPUT:
+            inside = node.op is INPUT and node.number >= self.mark
+            value = node.data if inside else Functions.value_of(reader, node)
+            differentiable = node.differentiable and node.op is INPUT
+            new = graph.input(value, node.dtype, node.name, node.line, differentiable=differentiable)
+            if not inside:
+                self.outside.append(new)
+        else:
+            operands = tuple(self.of(o) for o in node.operands)
+            new = Node(
+                node.op,
+                operands,
+                node.data,
+                node.shape,
+                node.dtype,
+                len(graph.nodes),
+                node.differentiable,
+                _last_name(node.name),
+                node.line,
+            )
+            graph.nodes.append(new)
+        self.known[id(node)] = new
+        return new
+
+
+class _Results:
+    """The results of a rule beside the operands that they are for."""
+
+    def __init__(self, reader: Rules, reading: Reading, found: Any) -> None:
+        self.reader = reader
+        self.reading = reading
+        self.complaints: list[str] = []
+        rule = reading.rule
+        place = _returned(rule)
+        self.whole: ast.AST = place or rule.tree
+        values = list(found) if isinstance(found, (tuple, list)) else [found]
+        if reading.in_a_tuple and not isinstance(found, (tuple, list)):
+            self.complaints.append("it must return a tuple, with one gradient for each argument: write `return (…,)`")
+        elements = (
+            place.elts
+            if isinstance(place, (ast.Tuple, ast.List)) and len(place.elts) == len(values)
+            else [self.whole] * len(values)
+        )
+        self.places: list[Any] = list(elements)
+        self.spelt = [root_of(p.id) if isinstance(p, ast.Name) else "" for p in self.places]
+        self.places = [_where_defined(rule, p) if isinstance(p, ast.Name) else p for p in self.places]
+        if isinstance(found, Table):
+            values, self.places = list(found.values()), [self.whole] * len(found)
+            self.spelt = [root_of(str(key)) or str(key).lower() for key in found]
+        self.values = [
+            reader.operand(v, p)
+            if isinstance(v, (float, int, np.ndarray)) and not isinstance(v, bool)
+            else reader.picked(v, p)
+            if type(v) is Pick
+            else v
+            for v, p in zip(values, self.places, strict=True)
+        ]
+
+    def _order(self, asked: Sequence[int]) -> dict[int, int]:
+        """For every operand the result that is meant for it: as the caller takes them, by name, else by position."""
+        names = [self.reading.names[n].lower() for n in asked]
+        if not self.reading.ordered:
+            if (taken := self._taken_as(asked)) is not None:
+                return taken
+            distinct = len(set(self.spelt)) == len(self.spelt)
+            if self.spelt and distinct and all(s in names for s in self.spelt):
+                return {n: self.spelt.index(name) for n, name in zip(asked, names, strict=True) if name in self.spelt}
+        return {n: at for at, n in enumerate(asked) if at < len(self.values)}
+
+    def _taken_as(self, asked: Sequence[int]) -> dict[int, int] | None:
+        """What the program takes the results for: `dx, dw = affine_backward(dout, cache)`; None if it does not say."""
+        reading = self.reading
+        given = {}
+        call = reading.place
+        written = call.args if isinstance(call, ast.Call) else []
+        for n in asked:
+            given[reading.names[n].lower()] = n
+        for n in asked:
+            if n < len(written) and isinstance(written[n], ast.Name):
+                given.setdefault(written[n].id.lower(), n)  # type: ignore[attr-defined]
+        for targets in self.reader.unpackings(reading.rule.name):
+            roots = [root_of(t) for t in targets]
+            if len(roots) == len(self.values) and all(r in given for r in roots):
+                meant = [given[r] for r in roots]
+                if len(set(meant)) == len(meant):
+                    return {n: at for at, n in enumerate(meant)}
+        return None
+
+    def matched(
+        self, operands: Sequence[Node | None], nodes: Sequence[Node | None], copies: _Copies
+    ) -> list[RuleResult]:
+        """The results for the operands that take a gradient, and what is missing of the others."""
+        reading, rule = self.reading, self.reading.rule
+        asked = list(range(len(operands))) if reading.asked is None else list(reading.asked)
+        order = self._order(asked)
+        results = []
+        for at, n in enumerate(asked):
+            operand, node = operands[n], nodes[n]
+            flows = operand is not None and operand.differentiable and node is not None and node.differentiable
+            which = order.get(n)
+            if not flows:
+                if which is None and reading.strict:
+                    span = rule.part.span(self.whole)
+                    results.append(RuleResult(reading.names[n], None, None, span, "nothing", at + 1))
+                continue
+            if which is None:
+                if self._needs_none(node, nodes):
+                    continue
+                span = rule.part.span(self.whole)
+                results.append(RuleResult(reading.names[n], operand, None, span, "nothing", at + 1))
+                continue
+            value, place = self.values[which], self.places[which]
+            if value is None and self._unasked(node):
+                continue
+            mapped = copies.of(value) if type(value) is Node else None
+            span, text = rule.part.span(place), rule.part.text_of(place)
+            results.append(RuleResult(reading.names[n], operand, mapped, span, text, which + 1))
+        if reading.strict:
+            for extra in range(len(asked), len(self.values)):
+                if self.values[extra] is not None:
+                    place = self.places[extra]
+                    span, text = rule.part.span(place), rule.part.text_of(place)
+                    results.append(RuleResult("", None, None, span, text, extra + 1))
+        return results
+
+    def _needs_none(self, node: Node | None, nodes: Sequence[Node | None]) -> bool:
+        """Whether a loss, which is asked for no upstream gradient, has its targets in an operand after the first."""
+        first = next((n for n in nodes if n is not None and n.differentiable), None)
+        return not self.reading.asks and node is not first and not self.reading.strict and node.op is INPUT  # type: ignore[union-attr]
+
+    def _unasked(self, node: Node | None) -> bool:
+        """Whether `None` is the right answer for an operand: PyTorch asks for no gradient of it."""
+        asked = self.reader.asked_for
+        return bool(asked) and node is not None and node.op is INPUT and node.number not in asked
 
 
 def _output_and_cache(result: Any) -> tuple[Any, Any]:
@@ -325,14 +758,41 @@ def _output_and_cache(result: Any) -> tuple[Any, Any]:
     return result, None
 
 
-def _rule_arguments(rule: Function, g: Node, cache: Any, stand_ins: list[Any]) -> list[Any]:
-    """What the backward part of a pair is given."""
-    names = _parameters(rule)
-    if len(names) == 1:
-        return [g]
-    if len(names) == 2 and cache is not None:
-        return [cache, g] if "cache" in names[0] or root_of(names[1]) else [g, cache]
-    return [g, *stand_ins][: len(names)]
+def _faults(reading: Reading, error: Exception, problems: Sequence[Problem]) -> list[Problem]:
+    told = list(problems)
+    if isinstance(error, GradError):
+        told += error.problems
+    elif isinstance(error, CannotEvaluate):
+        told.append(meaning.cannot_evaluate(reading.rule.part.span(reading.rule.tree), error.reason))
+    return told
+
+
+def _outputs(result: Any) -> list[Any]:
+    """The outputs of a forward part: those of a tuple, each by itself."""
+    return list(result) if isinstance(result, (tuple, list)) and result else [result]
+
+
+def _is_cache(name: str) -> bool:
+    """Whether a parameter is given what the forward part kept."""
+    return any(word in name.lower() for word in ("cache", "ctx", "saved", "memory", "residual"))
+
+
+def _takes_upstream(name: str, names: Sequence[str], cache: Any) -> bool:
+    """Whether a parameter of a backward part is given the upstream gradient."""
+    return name not in names and not _is_cache(name)
+
+
+def _rule_arguments(
+    takes: Sequence[str], g: Any, cache: Any, names: Sequence[str], stand_ins: Sequence[Any]
+) -> list[Any] | None:
+    """What the backward part of a pair is given, by the names of its parameters; None if they do not tell."""
+    unnamed = [n for n in takes if n not in names and not _is_cache(n)]
+    if len(unnamed) == 2 and cache is not None and len(takes) == 2:  # (dout, saved) in other words
+        return [cache, g] if root_of(unnamed[1]) and not root_of(unnamed[0]) else [g, cache]
+    if len(unnamed) > 1 or (cache is None and any(map(_is_cache, takes))):
+        return None
+    given = dict(zip(names, stand_ins, strict=False))
+    return [cache if _is_cache(n) and n not in given else given.get(n, g) for n in takes]
 
 
 def _parameters(function: Function) -> list[str]:
@@ -344,59 +804,17 @@ def _has_default(function: Function, at: int) -> bool:
     return at >= len(_parameters(function)) - len(function.defaults)
 
 
-def _seed(shape: tuple[int, ...]) -> Any:
-    value = np.random.default_rng(7).uniform(0.4, 1.6, shape)
+def _seed(shape: tuple[int, ...], which: int) -> Any:
+    """Numbers of both signs, so that a mask that looks at the upstream gradient is seen."""
+    generator = np.random.default_rng(7 + which)
+    value = generator.uniform(0.4, 1.6, shape) * generator.choice([-1.0, 1.0, 1.0], shape)
     return value if shape else float(value)
 
 
-def _matched(
-    self: Rules,
-    rule: Function,
-    names: list[str],
-    inputs: list[Node | None],
-    found: Any,
-    copied: dict[int, Node],
-    nodes: list[Node | None],
-) -> list[RuleResult]:
-    """The results of a rule beside the operands that they are for: by name, if their names say so, else by order."""
-    values = list(found) if isinstance(found, (tuple, list)) else [found]
-    place = _returned(rule)
-    elements = (
-        place.elts
-        if isinstance(place, (ast.Tuple, ast.List)) and len(place.elts) == len(values)
-        else [place or rule.tree] * len(values)
-    )
-    places: list[Any] = list(elements)
-    if isinstance(found, Table):
-        values, places = list(found.values()), [place or rule.tree] * len(found)
-        spelt = [root_of(str(key)) or str(key).lower() for key in found]
-    else:
-        spelt = [root_of(p.id) if isinstance(p, ast.Name) else "" for p in places]
-    order = list(range(len(values)))
-    lower = [n.lower() for n in names]
-    by_name = rule.rule is None and spelt and all(s in lower for s in spelt) and len(set(spelt)) == len(spelt)
-    by_name = by_name and "." not in rule.name and rule.owner is None
-    results = []
-    for at, (name, node) in enumerate(zip(names, inputs, strict=True)):
-        if node is None or not node.differentiable or (nodes[at] is not None and not nodes[at].differentiable):  # type: ignore[union-attr]
-            continue
-        which = spelt.index(lower[at]) if by_name and lower[at] in spelt else at if not by_name else len(values)
-        if which < len(values):
-            value, at_place = values[order[which]], places[which]
-            value = (
-                self.operand(value, at_place)
-                if isinstance(value, (float, int)) and not isinstance(value, bool)
-                else value
-            )
-            mapped = copied.get(value.number) if type(value) is Node else None
-            if type(value) is Node and mapped is None:
-                continue
-            results.append(
-                RuleResult(name, node, mapped, rule.part.span(at_place), rule.part.text_of(at_place), which + 1)
-            )
-        else:
-            results.append(RuleResult(name, node, None, rule.part.span(place or rule.tree), "", which + 1))
-    return results
+def _last_name(name: str) -> str:
+    """A node's name inside its function: `x_hat` for `layernorm1.x_hat`."""
+    last = name.rpartition(".")[2]
+    return last if last.isidentifier() else ""
 
 
 def _returned(rule: Function) -> ast.expr | None:
@@ -405,6 +823,23 @@ def _returned(rule: Function) -> ast.expr | None:
         return rule.tree.body
     found = [part.value for part in ast.walk(rule.tree) if isinstance(part, ast.Return) and part.value is not None]
     return found[-1] if found else None
+
+
+def _where_defined(rule: Function, name: ast.Name) -> ast.AST:
+    """What a rule last puts under a name that it returns; the name itself if that is done in steps."""
+    found: list[tuple[int, ast.AST]] = []
+    for part in ast.walk(rule.tree):
+        targets = (
+            part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AugAssign) else []
+        )
+        for target in targets:
+            whole = isinstance(part, ast.Assign) and isinstance(target, ast.Name)
+            base: ast.AST = target
+            while isinstance(base, (ast.Subscript, ast.Attribute)):
+                base = base.value
+            if isinstance(base, ast.Name) and base.id == name.id:
+                found.append((part.lineno, part.value if whole else name))
+    return max(found, key=lambda f: f[0])[1] if found else name
 
 
 def _where_set(rule: Function, name: str) -> ast.AST:
@@ -419,12 +854,20 @@ def _save(self: Functions, context: Instance, values: list[Any], words: Words, p
     context.attributes["saved_tensors"] = Items(values, fixed=True)
 
 
+UNASKED = "(without a gradient)"
+"""The attribute in which PyTorch's context keeps the outputs that are marked so."""
+
+
+def _mark(self: Functions, context: Instance, values: list[Any], words: Words, place: ast.AST) -> None:
+    context.attributes[UNASKED] = Items(values, fixed=True)
+
+
 CONTEXT = Class("ctx", {}, ("Context",))
 """What PyTorch hands to `forward` and `backward` to keep tensors in."""
 
 CONTEXT_METHODS: dict[str, Callable[..., Any]] = {
     "save_for_backward": _save,
     "mark_dirty": lambda self, context, values, words, place: None,
-    "mark_non_differentiable": lambda self, context, values, words, place: None,
+    "mark_non_differentiable": _mark,
     "set_materialize_grads": lambda self, context, values, words, place: None,
 }

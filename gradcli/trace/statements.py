@@ -15,12 +15,14 @@ from gradcli.trace.arrays import array_of, changed, set_numbers
 from gradcli.trace.containers import LIST_METHODS
 from gradcli.trace.control import Break, Continue, Return
 from gradcli.trace.draws import fill
+from gradcli.trace.expressions import Silent
 from gradcli.trace.interpreter import STATEMENTS, Interpreter
 from gradcli.trace.libraries import find, set_mode
 from gradcli.trace.lists import contains
 from gradcli.trace.readers import index_parts
 from gradcli.trace.traced import Claim
 from gradcli.trace.training import backward, check_not_updated, is_update, loaded, root_of, set_zero, taint, update
+from gradcli.trace.transforms import custom_vjp
 from gradcli.trace.values import (
     Class,
     Function,
@@ -319,6 +321,10 @@ def _augmented(self: Interpreter, statement: ast.AugAssign) -> None:
     if is_update(self, target, statement.value, augmented=True):
         update(self, statement, target)
         return
+    if isinstance(target, ast.Subscript) and (changed := _masked(self, statement, target)) is not None:
+        rebind(self, target.value, changed, self.value(target.value), target)
+        taint(self, [target], statement.value)
+        return
     left = self.value(loaded(target))
     right = self.value(statement.value)
     if type(left) is Items and isinstance(statement.op, ast.Add):
@@ -340,6 +346,25 @@ def _augmented(self: Interpreter, statement: ast.AugAssign) -> None:
     else:
         define(self, target, value, statement)
     taint(self, [target], statement.value)
+
+
+def _masked(self: Interpreter, statement: ast.AugAssign, target: ast.Subscript) -> Node | None:
+    """`x[x < 0] *= 0.1`, with a mask whose values go with the inputs; None if it is no such line."""
+    base = self.value(target.value)
+    if type(base) is not Node or _leaf(self, target.value) is not None:
+        return None
+    mask = _mask(self, target.slice, base)
+    if mask is None:
+        return None
+    count = len(self.graph.nodes)
+    right = self.value(statement.value)
+    if not isinstance(right, (int, float)) and not (type(right) is Node and right.shape in ((), base.shape)):
+        self.forget(count)
+        return None
+    value = self.binary(BINARY[type(statement.op)], base, right, statement, (target, statement.value))
+    if type(value) is not Node or value.shape != base.shape:
+        return None
+    return self.apply(where, (mask, value, base), None, target, (target, statement.value))
 
 
 # Expressions as statements -----------------------------------------------------------------------
@@ -412,10 +437,30 @@ def _called(self: Interpreter, node: ast.Call) -> bool:
         if name in self.training:
             self.training[name](self, node)
             return True
+        if name == "print" and _prints_gradients(self, node):
+            return True
         why = "give a random tensor its own `seed=`" if name in SEEDERS else "it changes no value"
         self.note(f"`{_short(self.text(node))}` passed over: {why}")
         return True
     return _in_place(self, node)
+
+
+def _prints_gradients(self: Interpreter, node: ast.Call) -> bool:
+    """Whether what is printed asks for a reverse sweep, as `print(grad(f)(x))` does; it is taken note of then."""
+    for argument in node.args:
+        calls = [part.func for part in ast.walk(argument) if isinstance(part, ast.Call)]
+        names = {c.attr if isinstance(c, ast.Attribute) else getattr(c, "id", "") for c in calls}
+        if names & {"grad", "value_and_grad"} or any(self.look_up(n) is not self.missing for n in names):
+            faults, count, sweeps = len(self.problems), len(self.graph.nodes), len(self.backwards)
+            try:
+                self.value(argument)
+            except (GradError, Silent):
+                del self.problems[faults:]
+                self.forget_reports(faults)
+            if len(self.backwards) > sweeps:
+                return True
+            self.truncate(count)
+    return False
 
 
 def _in_place(self: Interpreter, node: ast.Call) -> bool:
@@ -571,6 +616,7 @@ def _with(self: Interpreter, statement: ast.With) -> None:
 
 def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
     kind = ""
+    fixed: tuple[int, ...] = ()
     for decorator in statement.decorator_list:
         text = self.text(decorator)
         name = text.partition("(")[0].rpartition(".")[2]
@@ -585,6 +631,8 @@ def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
             return
         if name in ("staticmethod", "classmethod", "property"):
             kind = name
+        elif (numbers := custom_vjp(self, decorator)) is not None:
+            fixed = numbers
         elif (
             "jit" not in text
             and name not in CONTEXTS
@@ -593,7 +641,7 @@ def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
             way_out = "leave the decorator out, or write what it does"
             raise GradError(meaning.not_in_language(self.span(decorator), f"the decorator `@{text}`", way_out))
     function = self.define_function(statement, statement.name)
-    function.kind = kind
+    function.kind, function.fixed = kind, fixed
     self.names[statement.name] = function
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradcli.graph import Graph, Node
-from gradcli.problems import Source, Span
+from gradcli.problems import Problem, Source, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,32 +25,38 @@ class RuleResult:
     """One result of a rule that the file states: the gradient of one operand.
 
     `node` computes it, in the rule's own graph; None where the rule gives nothing.  `position` counts results from 1,
-    and is 0 for a gradient that a layer keeps as an attribute.
+    and is 0 for a gradient that a layer keeps as an attribute.  `operand` is None for one that takes no gradient, if
+    the rule must say so and does not, and for a result too many, which has no `name`.
     """
 
     name: str
-    operand: Node
+    operand: Node | None
     node: Node | None
     span: Span
     text: str
     position: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CustomRule:
     """A rule that the file states, at one call of its function.
 
-    `graph` holds the forward part from `inputs` to `output`, and the rule from those and `upstream` to `results`.
+    `graph` holds the forward part from `inputs` to `outputs`, and the rule from those and `upstreams`, one for each
+    output, to `results`.  It is the graph of what the program does where the `guards` have the values that they have
+    here.  `failure` is why a rule cannot be computed at all; `complaints` say what else is wrong with it.
     """
 
     name: str
     line: int
     span: Span
-    graph: Graph
-    output: Node
-    upstream: Node
-    inputs: dict[int, Node]
-    results: tuple[RuleResult, ...]
+    graph: Graph = field(default_factory=Graph)
+    outputs: tuple[Node, ...] = ()
+    upstreams: tuple[Node, ...] = ()
+    inputs: dict[int, Node] = field(default_factory=dict)
+    results: tuple[RuleResult, ...] = ()
+    guards: tuple[Node, ...] = ()
+    complaints: tuple[str, ...] = ()
+    failure: tuple[Problem, ...] = ()
 
 
 @dataclass(slots=True)

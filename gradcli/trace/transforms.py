@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcli.graph import Node
 from gradcli.problems import GradError, meaning
-from gradcli.trace.values import Chosen, Input, Instance, Items, Swept, Table
+from gradcli.trace.values import Chosen, Function, Input, Instance, Items, Swept, Table
 
 if TYPE_CHECKING:
     from gradcli.trace.functions import Words
@@ -42,6 +42,9 @@ REFUSED = {
 }
 """Functions of functions that are not read, and what to write instead."""
 
+RULED = frozenset({"custom_vjp", "custom_gradient", "primitive", "custom_jvp"})
+"""Functions of functions that say: it has a rule of its own."""
+
 KINDS = ("grad", "value_and_grad", "vmap", "elementwise_grad", "partial")
 
 
@@ -51,7 +54,10 @@ def transformed(self: Interpreter, name: str, values: list[Any], words: Words, p
         raise GradError(meaning.not_in_language(self.span(place), f"`{name}`", REFUSED[name]))
     if not values:
         raise GradError(meaning.argument_count(self.span(place), name, "a function", 0, f"{name}(f)"))
-    if name in PASSED_THROUGH:
+    if name in RULED and isinstance(values[0], Function):
+        values[0].fixed = _numbers(self.plain(words["nondiff_argnums"][0])) if "nondiff_argnums" in words else ()
+        return values[0]
+    if name in PASSED_THROUGH or name in RULED:
         return values[0]
     if name == "vjp":
         return _vjp(self, values, place)
@@ -61,6 +67,51 @@ def transformed(self: Interpreter, name: str, values: list[Any], words: Words, p
     settings = dict(zip(keys, map(self.plain, values[1:]), strict=False))
     settings |= {word: self.plain(value) for word, (value, _) in words.items()}
     return Transformed(name, values[0], settings)
+
+
+def custom_vjp(self: Interpreter, decorator: ast.expr) -> tuple[int, ...] | None:
+    """The arguments that take no gradient, of `@jax.custom_vjp` and `@partial(jax.custom_vjp, nondiff_argnums=(0,))`.
+
+    None for another decorator.
+    """
+    words: list[ast.keyword] = []
+    if isinstance(decorator, ast.Call):
+        words = decorator.keywords
+        called = self.text(decorator.func).rpartition(".")[2]
+        decorator = decorator.args[0] if called == "partial" and decorator.args else decorator.func
+    if self.text(decorator).rpartition(".")[2] not in RULED:
+        return None
+    return next((_numbers(self.plain(self.value(w.value))) for w in words if w.arg == "nondiff_argnums"), ())
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def define_rule(self: Interpreter, function: Function, name: str, values: list[Any], place: ast.AST) -> None:
+    """`f.defvjp(f_fwd, f_bwd)`, which is JAX's."""
+    if name == "defvjp" and len(values) == 2 and all(isinstance(v, Function) for v in values):
+        function.forward_rule, function.rule = values
+    elif name == "defvjp":
+        usage = "f.defvjp(f_fwd, f_bwd)"
+        raise GradError(meaning.argument_count(self.span(place), name, "2 functions", len(values), usage))
+    else:
+        self.note(f"`{self.text(place)}` passed over: rules that go forwards are not checked")
+
+
+def define_makers(self: Interpreter, values: list[Any], words: Words, place: ast.AST) -> None:
+    """`defvjp(f, lambda y, x: lambda g: …)`, which is autograd's."""
+    if len(values) < 2 or not all(v is None or isinstance(v, Function) for v in values) or values[0] is None:
+        usage = "defvjp(f, lambda y, x: lambda g: …)"
+        raise GradError(meaning.argument_count(self.span(place), "defvjp", "functions", len(values), usage))
+    makers = values[1:]
+    if "argnums" in words:
+        numbers = _numbers(self.plain(words["argnums"][0]))
+        spread: list[Any] = [None] * (1 + max(numbers))
+        for number, maker in zip(numbers, makers, strict=False):
+            spread[number] = maker
+        makers = spread
+    values[0].makers = makers
 
 
 def call_transformed(self: Interpreter, value: Transformed, values: list[Any], words: Words, place: ast.AST) -> Any:

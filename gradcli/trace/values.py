@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +144,12 @@ class Function:
     calls: int = 0
     rule: Function | None = None
     """The rule of differentiation that the file gives it."""
+    forward_rule: Function | None = None
+    """JAX's forward rule, which keeps what the rule needs."""
+    fixed: tuple[int, ...] = ()
+    """The arguments that JAX's rule is for none of."""
+    makers: Sequence[Function | None] = ()
+    """autograd's functions that make the rule, one for each argument."""
 
 
 @dataclass(eq=False, slots=True)

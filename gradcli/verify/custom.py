@@ -3,6 +3,10 @@
 A rule's results are compared with the derivative of the forward part, at the inputs of the file and at others near by
 and far away.  A result that is wrong is put beside what the usual slips would give; only a slip that gives the very
 numbers at every point is named.
+
+Three kinds of rules differ from the derivative and are not accused: one that leaves out a tiny constant of the forward
+part (the 1e-7 in `log(p + 1e-7)`); one at a corner, where several slopes are allowed; and one whose purpose is another
+gradient, because the forward part passes a tensor on unchanged or is flat, as rounding is.
 """
 
 from __future__ import annotations
@@ -26,12 +30,16 @@ from gradcli.verify.verdict import ResultCheck, Verdict
 POINTS = 4
 """The file's own inputs, and so many more."""
 TOLERANCE = 1e-8
-OPERATIONS = 12
+OPERATIONS = 16
 """An expected formula of more operations than this is not written out."""
+TINY = 1e-4
+"""A number in the forward part that is no larger may be there to keep a division or a logarithm defined."""
+NEARLY = 1e-3
+"""Leaving such a number out may change a gradient by this, relative to its largest entry."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Point:
+class Point:
     """A rule at one choice of inputs: every value, the true gradients, and those with an upstream gradient of ones."""
 
     values: Values
@@ -45,150 +53,347 @@ def check_custom_rules(report: Report) -> list[ResultCheck]:
 
     A result about which a later call would say the same again is told once.
     """
-    checks: dict[tuple[str, int, str, Verdict, str], ResultCheck] = {}
+    checks: dict[tuple[Any, ...], ResultCheck] = {}
     for rule in report.traced.custom_rules:
-        for check in _check(rule):
+        for check in Examination(rule).checks():
             kind = check.slip.partition(":")[0]
-            checks.setdefault((check.rule, check.position, check.operand, check.verdict, kind), check)
+            checks.setdefault((check.rule, check.position, check.operand, check.verdict, kind, check.fault), check)
     return list(checks.values())
 
 
-def _check(rule: CustomRule) -> Iterator[ResultCheck]:
-    points = _points(rule)
-    for result in rule.results:
-        operand, node = result.operand, result.node
-        told: dict[str, Any] = {"found": result.text}
-        if not points and node is not None and node.shape == operand.shape:
+class Examination:
+    """The examination of one rule at one call."""
+
+    def __init__(self, rule: CustomRule) -> None:
+        self.rule = rule
+        nodes = rule.graph.nodes
+        self.orders = [backward_order(output, None, nodes) for output in rule.outputs]
+        self.reaching = {node.number for order in self.orders for node in order}
+        """The nodes that an output depends on."""
+        coarse = [float(np.finfo(n.dtype).eps) for n in nodes if n.dtype in ("float16", "float32")]
+        self.tolerance = max([TOLERANCE, *(100 * e for e in coarse)])
+        self.points = self._points() if rule.outputs else []
+
+    def checks(self) -> Iterator[ResultCheck]:
+        """What is right and wrong with the rule."""
+        rule = self.rule
+        if rule.failure:
+            yield self._failed()
+            return
+        for complaint in rule.complaints:
+            yield ResultCheck(rule.name, 0, "", Verdict.DISAGREE, rule.line, fault=complaint, span=rule.span)
+        for result in rule.results:
+            yield self._needless(result) if result.operand is None else self._judged(result, result.operand)
+
+    def _judged(self, result: RuleResult, operand: Node) -> ResultCheck:
+        rule, node = self.rule, result.node
+        verdict, slip, note = Verdict.AGREE, "", ""
+        expected, found = "", result.text
+        if not self.points and node is not None and node.shape == operand.shape:
             verdict = Verdict.UNRESOLVED
-        elif _is_right(result, points):
-            verdict = Verdict.AGREE
-        else:
-            verdict = Verdict.DISAGREE
-            told = {
-                "expected": _expected(rule, operand),
-                "found": _found(result),
-                "slip": _slip(rule, result, points),
-            }
-        yield ResultCheck(
+        elif not self.is_right(result):
+            expected, found = self._expected(operand), _found(result)
+            if self._on_a_corner(result):
+                note = "the inputs of the file are on a corner, where this is one of the slopes allowed"
+            elif tiny := self._without_tiny_numbers(result):
+                note = f"right but for the {tiny} of the forward part, which the rule leaves out"
+            elif purpose := self._purpose(result):
+                verdict, note = Verdict.UNRESOLVED, purpose
+            else:
+                verdict, slip = Verdict.DISAGREE, _slip(self, result)
+                note = self._entries(result)
+        return ResultCheck(
             rule=rule.name,
             position=result.position,
             operand=result.name,
             verdict=verdict,
             line=rule.line,
+            expected=expected,
             expected_shape=operand.shape,
+            found=found,
             found_shape=None if node is None else node.shape,
+            slip=slip,
+            note=note,
             span=result.span,
-            **told,
+            evidence=(self, result),
         )
 
+    def _failed(self) -> ResultCheck:
+        """The finding about a rule that cannot be computed: where, why, and what it should give."""
+        rule = self.rule
+        problem = rule.failure[0]
+        right = []
+        for result in rule.results:
+            if result.operand is not None and (expected := self._expected(result.operand)):
+                right.append(f"{expected} for {result.name}")
+        return ResultCheck(
+            rule=rule.name,
+            position=0,
+            operand="",
+            verdict=Verdict.DISAGREE,
+            line=rule.line,
+            fault=f"it fails in line {problem.line}: {problem.message}",
+            note=f"right: {', '.join(right)}" if right else "",
+            span=problem.labels[0].span if problem.labels else rule.span,
+            problem=problem,
+        )
 
-def _is_right(result: RuleResult, points: Sequence[_Point]) -> bool:
-    node, operand = result.node, result.operand
-    return (
-        bool(points) and node is not None and all(_same(p.values[node.number], p.truth[operand.number]) for p in points)
-    )
+    def _needless(self, result: RuleResult) -> ResultCheck:
+        """The finding about a result for what takes no gradient: PyTorch and JAX want a `None` for it, and no more."""
+        missing = bool(result.name)
+        return ResultCheck(
+            rule=self.rule.name,
+            position=result.position,
+            operand=result.name,
+            verdict=Verdict.DISAGREE,
+            line=self.rule.line,
+            expected="None" if missing else "nothing",
+            found=result.text,
+            slip="result missing" if missing else "a result too many",
+            note="every argument of the forward part has its result, and None is that of one without a gradient",
+            span=result.span,
+        )
 
+    def is_right(self, result: RuleResult) -> bool:
+        """Whether a result is the gradient at every point."""
+        node, operand = result.node, result.operand
+        return (
+            bool(self.points)
+            and node is not None
+            and operand is not None
+            and all(self.same(p.values[node.number], p.truth[operand.number]) for p in self.points)
+        )
 
-# Points ------------------------------------------------------------------------------------------
+    def same(self, found: Any, right: Any) -> bool:
+        """Whether two values are one, shape included."""
+        return _same(found, right, self.tolerance)
 
+    # Points --------------------------------------------------------------------------------------
 
-def _points(rule: CustomRule) -> list[_Point]:
-    """The rule at the inputs of the file, then at others."""
-    generator = np.random.default_rng(0)
-    original = {node.number: node.data for node in rule.inputs.values()}
-    points: list[_Point] = []
-    try:
-        for attempt in range(6 * POINTS):
-            if attempt:
-                for node in rule.inputs.values():
-                    if node.dtype in FLOATS and node.differentiable:
-                        _move(node, original[node.number], generator, attempt)
-            point = _point(rule)
-            if point is not None:
-                points.append(point)
-            if len(points) > POINTS:
-                break
-    finally:
-        for node in rule.inputs.values():
-            node.data = original[node.number]
-    return points
+    def _points(self) -> list[Point]:
+        """The rule at the inputs of the file, then at others."""
+        rule = self.rule
+        generator = np.random.default_rng(0)
+        original = {node.number: node.data for node in rule.inputs.values()}
+        points: list[Point] = []
+        decided: list[Any] | None = None
+        try:
+            for attempt in range(12 * POINTS):
+                if attempt:
+                    for node in rule.inputs.values():
+                        if node.dtype in FLOATS and node.differentiable:
+                            _move(node, original[node.number], generator, attempt)
+                try:
+                    values = evaluate(rule.graph)
+                except CannotEvaluate:
+                    continue
+                now = [values[n.number] for n in rule.guards]
+                decided = now if decided is None else decided
+                if not all(map(_equal, now, decided)):
+                    continue  # the program would do something else here
+                point = self._point(values)
+                if point is not None:
+                    points.append(point)
+                if len(points) > POINTS:
+                    break
+        finally:
+            for node in rule.inputs.values():
+                node.data = original[node.number]
+        return points
+
+    def _point(self, values: Values) -> Point | None:
+        gs = [values[g.number] for g in self.rule.upstreams]
+        truth = self._gradients(values, gs)
+        if not all(np.isfinite(v).all() for v in truth.values()):
+            return None
+        ones = [np.ones(o.shape) if o.shape else 1.0 for o in self.rule.outputs]
+        return Point(values, truth, self._gradients(values, ones), gs[0])
+
+    def _gradients(self, values: Values, gs: Sequence[Any]) -> dict[int, Any]:
+        rule = self.rule
+        found: dict[int, Any] = {node.number: np.zeros(node.shape) for node in rule.inputs.values()}
+        for order, g in zip(self.orders, gs, strict=True):
+            swept = sweep(list(order), values, g, plain=rule.graph.plain).gradients
+            for number in found:
+                gradient = swept[number] if number < len(swept) else None
+                if gradient is not None:
+                    found[number] = found[number] + gradient
+        return found
+
+    # Rules that differ, and are not wrong ------------------------------------------------------------
+
+    def _on_a_corner(self, result: RuleResult) -> bool:
+        """Whether a result is wrong at the file's own inputs alone, and there between the slopes on both sides."""
+        node, operand = result.node, result.operand
+        if node is None or operand is None or len(self.points) < 3 or node.shape != operand.shape:
+            return False
+        here, others = self.points[0], self.points[1:]
+        if not all(self.same(p.values[node.number], p.truth[operand.number]) for p in others):
+            return False
+        rule, generator = self.rule, np.random.default_rng(1)
+        original = {n.number: n.data for n in rule.inputs.values()}
+        upstream = {g.number for g in rule.upstreams}
+        slopes = []
+        try:
+            for _ in range(12):
+                for n in rule.inputs.values():
+                    if n.dtype in FLOATS and n.differentiable and n.number not in upstream:
+                        data = np.asarray(original[n.number], float)
+                        moved = data + 1e-7 * generator.choice([-1.0, 1.0], data.shape) * np.maximum(1, np.abs(data))
+                        n.data = moved if data.shape else float(moved)
+                try:
+                    values = evaluate(rule.graph)
+                except CannotEvaluate:
+                    continue
+                truth = self._gradients(values, [values[g.number] for g in rule.upstreams])
+                slopes.append(np.asarray(truth[operand.number], float))
+        finally:
+            for n in rule.inputs.values():
+                n.data = original[n.number]
+        if not slopes:
+            return False
+        found = np.asarray(here.values[node.number], float)
+        least, most = np.min(slopes, axis=0), np.max(slopes, axis=0)
+        room = 1e-5 * max(1e-300, float(np.abs([least, most]).max(initial=0.0)))
+        return bool(np.all((found >= least - room) & (found <= most + room)) and np.any(most - least > 2 * room))
+
+    def _without_tiny_numbers(self, result: RuleResult) -> str:
+        """The tiny numbers of the forward part without which a result would be right, as they are written."""
+        node, operand, rule = result.node, result.operand, self.rule
+        last = max(o.number for o in rule.outputs)
+        tiny = [
+            n
+            for n in rule.graph.nodes
+            if n.op is CONSTANT and type(n.data) is float and 0 < abs(n.data) <= TINY and n.number <= last
+        ]
+        if not tiny or node is None or operand is None or node.shape != operand.shape or not self.points:
+            return ""
+        for point in self.points:
+            right = np.asarray(point.truth[operand.number], float)
+            error = np.abs(np.asarray(point.values[node.number], float) - right).max(initial=0.0)
+            if not error <= NEARLY * np.abs(right).max(initial=0.0):
+                return ""
+        before = [n.data for n in tiny]
+        try:
+            for n in tiny:
+                n.data = 0.0
+            exact = Examination(rule)
+            right_now = exact.is_right(result)
+        finally:
+            for n, data in zip(tiny, before, strict=True):
+                n.data = data
+        return " and ".join(dict.fromkeys(n.name for n in tiny)) if right_now else ""
+
+    def _purpose(self, result: RuleResult) -> str:
+        """Why a rule is there to give another gradient than the derivative; empty if nothing says so."""
+        node, operand, rule = result.node, result.operand, self.rule
+        if node is None or operand is None or operand.number not in self.reaching or node.shape != operand.shape:
+            return ""
+        rights = [np.asarray(p.truth[operand.number]) for p in self.points]
+        if rights and not any(np.any(right) for right in rights):
+            return (
+                "on purpose? the forward part is flat, so its derivative is 0 wherever there is one; the rule passes "
+                "another gradient on, as a straight-through estimate does"
+            )
+        same = all(_equal(p.values[o.number], p.values[operand.number]) for p in self.points for o in rule.outputs)
+        if same and rights and len(rule.outputs) == 1:
+            return (
+                f"on purpose? the forward part passes {result.name} on unchanged, so the rule is there to change the "
+                "gradient"
+            )
+        return ""
+
+    # What is told ------------------------------------------------------------------------------------
+
+    def _expected(self, operand: Node) -> str:
+        """The right gradient in the names of the rule's operands and upstream gradients."""
+        rule = self.rule
+        if operand.number not in self.reaching:
+            return "0"
+        last = max(o.number for o in rule.outputs)
+        forward = [n for n in rule.graph.nodes if n.number <= last]
+        adjoint = Adjoint(forward, len(rule.graph.nodes))
+        parts = []
+        for order, upstream in zip(self.orders, rule.upstreams, strict=True):
+            if operand in order:
+                found = adjoint_sweep(order, upstream if upstream.differentiable else 1.0, adjoint)
+                if operand.number in found:
+                    parts.append(found[operand.number])
+        if not parts:
+            return "0"
+        with adjoint:
+            whole = parts[0]
+            for part in parts[1:]:
+                whole = whole + part
+        return formula(whole, lambda n: n.name if n is not whole else "", OPERATIONS) or ""
+
+    def _entries(self, result: RuleResult) -> str:
+        """Which entries are off at the inputs of the file, where the formula is too long to see it."""
+        node, operand = result.node, result.operand
+        if node is None or operand is None or node.shape != operand.shape or not node.shape or not self.points:
+            return ""
+        point = self.points[0]
+        found = np.asarray(point.values[node.number], float)
+        right = np.asarray(point.truth[operand.number], float)
+        scale = max(1e-300, float(np.abs(right).max(initial=0.0)))
+        off = np.abs(found - right) > self.tolerance * scale + 1e-11
+        count = int(off.sum())
+        if not count or count == off.size:
+            return ""
+        places = ", ".join(str([int(k) for k in place]) for place in list(zip(*np.nonzero(off), strict=True))[:3])
+        return f"{count} of {off.size} entries are off: {places}{', …' if count > 3 else ''}"
 
 
 def _move(node: Node, value: Any, generator: np.random.Generator, attempt: int) -> None:
-    """Other numbers for an input: any at first, then near those of the file, where a formula may only be defined."""
+    """Other numbers for an input: any at first, then ever closer to those of the file, where a formula may be defined
+    and the program decides as it does here."""
     shape = np.shape(value)
-    if attempt % 2:
+    if attempt % 2 and attempt < 6 * POINTS:
         moved = generator.uniform(0.25, 1.4, shape) * generator.choice([-1.0, 1.0], shape)
     else:
-        moved = np.asarray(value) * generator.uniform(0.7, 1.3, shape) + generator.uniform(-0.05, 0.05, shape)
+        reach = 0.3 if attempt < 6 * POINTS else 1e-2 if attempt % 2 else 1e-4
+        moved = np.asarray(value) * generator.uniform(1 - reach, 1 + reach, shape)
+        moved = moved + generator.uniform(-reach / 6, reach / 6, shape)
     node.data = moved if shape else float(moved)
 
 
-def _point(rule: CustomRule) -> _Point | None:
-    graph = rule.graph
-    try:
-        values = evaluate(graph)
-    except CannotEvaluate:
-        return None
-    order = backward_order(rule.output, None, graph.nodes)
-    g = values[rule.upstream.number]
-    truth = _gradients(rule, order, values, g)
-    ones = np.ones(rule.output.shape) if rule.output.shape else 1.0
-    finite = all(np.isfinite(v).all() for v in truth.values())
-    return _Point(values, truth, _gradients(rule, order, values, ones), g) if finite else None
+def _equal(a: Any, b: Any) -> bool:
+    return bool(np.array_equal(np.asarray(a), np.asarray(b)))
 
 
-def _gradients(rule: CustomRule, order: Sequence[Node], values: Values, g: Any) -> dict[int, Any]:
-    swept = sweep(list(order), values, g, plain=rule.graph.plain).gradients
-    found = {}
-    for node in rule.inputs.values():
-        gradient = swept[node.number] if node.number < len(swept) else None
-        found[node.number] = np.zeros(node.shape) if gradient is None else gradient
-    return found
-
-
-def _same(found: Any, right: Any) -> bool:
+def _same(found: Any, right: Any, tolerance: float = TOLERANCE) -> bool:
     found, right = np.asarray(found, float), np.asarray(right, float)
     if found.shape != right.shape:
         return False
     scale = max(1e-300, float(np.abs(right).max(initial=0.0)))
-    return bool(np.all(np.abs(found - right) <= TOLERANCE * scale + 1e-11))
-
-
-def _expected(rule: CustomRule, operand: Node) -> str:
-    """The right gradient in the names of the rule's operands, `g` for the upstream gradient."""
-    order = backward_order(rule.output, None, rule.graph.nodes)
-    if operand not in order:
-        return "0"
-    forward = [n for n in rule.graph.nodes if n.number <= rule.output.number]
-    adjoint = Adjoint(forward, len(rule.graph.nodes))
-    gradients = adjoint_sweep(order, rule.upstream, adjoint)
-    if operand.number not in gradients:
-        return "0"
-    return formula(gradients[operand.number], lambda n: n.name if n.op is INPUT else "", OPERATIONS) or ""
+    return bool(np.all(np.abs(found - right) <= tolerance * scale + 1e-11))
 
 
 def _found(result: RuleResult) -> str:
     """A result as it is written; one that is only a name, as it was computed."""
     if result.node is None or not result.text.isidentifier():
         return result.text
-    return formula(result.node, lambda n: n.name if n.op is INPUT else "", OPERATIONS) or result.text
+    root = result.node
+    return formula(root, lambda n: n.name if n is not root else "", OPERATIONS) or result.text
 
 
 # Slips -------------------------------------------------------------------------------------------
 
-_Judge = Callable[[Any, _Point, RuleResult], bool]
+_Judge = Callable[[Any, Point, RuleResult], bool]
 
 
-def _slip(rule: CustomRule, result: RuleResult, points: Sequence[_Point]) -> str:
+def _slip(examination: Examination, result: RuleResult) -> str:
     """The name of the slip that gives a wrong result, at every point; empty if there is none."""
+    rule, points = examination.rule, examination.points
+    assert result.operand is not None
     if result.node is None:
         return "result missing"
     if not points:
         return ""
     for other in rule.results:
         if (
-            not _is_right(other, points)
+            other.operand is not None
+            and not examination.is_right(other)
             and other.operand.number != result.operand.number
             and _always(points, result, _is_of(other))
         ):
@@ -207,26 +412,27 @@ def _slip(rule: CustomRule, result: RuleResult, points: Sequence[_Point]) -> str
 
 def _is_of(other: RuleResult) -> _Judge:
     return lambda found, point, result: (
-        _same(found, point.truth[other.operand.number]) and not _same(found, point.truth[result.operand.number])
+        _same(found, point.truth[other.operand.number])  # type: ignore[union-attr]
+        and not _same(found, point.truth[result.operand.number])  # type: ignore[union-attr]
     )
 
 
-def _always(points: Sequence[_Point], result: RuleResult, judge: _Judge) -> bool:
+def _always(points: Sequence[Point], result: RuleResult, judge: _Judge) -> bool:
     assert result.node is not None
     number = result.node.number
     with np.errstate(all="ignore"):
         return all(judge(point.values[number], point, result) for point in points)
 
 
-def _truth(point: _Point, result: RuleResult) -> Any:
-    return np.asarray(point.truth[result.operand.number])
+def _truth(point: Point, result: RuleResult) -> Any:
+    return np.asarray(point.truth[result.operand.number])  # type: ignore[union-attr]
 
 
-def _is_transposed(found: Any, point: _Point, result: RuleResult) -> bool:
+def _is_transposed(found: Any, point: Point, result: RuleResult) -> bool:
     return np.ndim(found) == 2 and _same(np.transpose(found), _truth(point, result))
 
 
-def _lacks_sum(found: Any, point: _Point, result: RuleResult) -> bool:
+def _lacks_sum(found: Any, point: Point, result: RuleResult) -> bool:
     """Whether summing over axes gives the right one."""
     right = _truth(point, result)
     if np.ndim(found) <= right.ndim and np.shape(found) == right.shape:
@@ -240,7 +446,7 @@ def _lacks_sum(found: Any, point: _Point, result: RuleResult) -> bool:
     return False
 
 
-def _is_mean(found: Any, point: _Point, result: RuleResult) -> bool:
+def _is_mean(found: Any, point: Point, result: RuleResult) -> bool:
     return (
         np.shape(found) == _truth(point, result).shape and _same(found * np.shape(point.g)[0], _truth(point, result))
         if np.ndim(point.g)
@@ -248,7 +454,7 @@ def _is_mean(found: Any, point: _Point, result: RuleResult) -> bool:
     )
 
 
-def _lacks_upstream(found: Any, point: _Point, result: RuleResult) -> bool:
+def _lacks_upstream(found: Any, point: Point, result: RuleResult) -> bool:
     if _same(found, point.without_upstream[result.operand.number]):
         return True
     return np.shape(found) == np.shape(point.g) and _same(np.asarray(found) * point.g, _truth(point, result))
@@ -262,17 +468,17 @@ def _agree_where(found: Any, right: Any, where: Any) -> bool:
     return bool(where.any()) and bool(np.allclose(np.asarray(found)[where], right[where], rtol=1e-8, atol=1e-11))
 
 
-def _mask_missing(found: Any, point: _Point, result: RuleResult) -> bool:
+def _mask_missing(found: Any, point: Point, result: RuleResult) -> bool:
     right = _truth(point, result)
     return np.shape(found) == right.shape and not _zeros(found).any() and _agree_where(found, right, ~_zeros(right))
 
 
-def _mask_inverted(found: Any, point: _Point, result: RuleResult) -> bool:
+def _mask_inverted(found: Any, point: Point, result: RuleResult) -> bool:
     right = _truth(point, result)
     return np.shape(found) == right.shape and right.size > 0 and bool((_zeros(found) == ~_zeros(right)).all())
 
 
-def _mask_wrong(found: Any, point: _Point, result: RuleResult) -> bool:
+def _mask_wrong(found: Any, point: Point, result: RuleResult) -> bool:
     """Whether the entries that are let through agree, and others are let through."""
     right = _truth(point, result)
     if np.shape(found) != right.shape:
@@ -281,10 +487,10 @@ def _mask_wrong(found: Any, point: _Point, result: RuleResult) -> bool:
     return not both.any() or _agree_where(found, right, both)
 
 
-def _masked(judge: _Judge) -> Callable[[Sequence[_Point], RuleResult], bool]:
+def _masked(judge: _Judge) -> Callable[[Sequence[Point], RuleResult], bool]:
     """A judgement about zeros needs points at which the gradient has some."""
 
-    def decide(points: Sequence[_Point], result: RuleResult) -> bool:
+    def decide(points: Sequence[Point], result: RuleResult) -> bool:
         patterns = [_zeros(_truth(p, result)) for p in points]
         return any(z.any() for z in patterns) and any((~z).any() for z in patterns) and _always(points, result, judge)
 
@@ -305,7 +511,7 @@ _MASK_JUDGES: tuple[tuple[str, _Judge], ...] = (
 )
 
 
-def _factor(points: Sequence[_Point], result: RuleResult) -> float | None:
+def _factor(points: Sequence[Point], result: RuleResult) -> float | None:
     """The number by which a result differs from the gradient everywhere."""
     assert result.node is not None
     factors = []
@@ -325,7 +531,7 @@ def _factor(points: Sequence[_Point], result: RuleResult) -> float | None:
 # Edits: one change in the rule's own formula that makes it right -----------------------------------------
 
 
-def _edit(rule: CustomRule, result: RuleResult, points: Sequence[_Point]) -> str:
+def _edit(rule: CustomRule, result: RuleResult, points: Sequence[Point]) -> str:
     """A single change of the result's formula that makes it right, in words."""
     for name, judge in _MASK_JUDGES:
         if _masked(judge)(points, result):
@@ -373,7 +579,7 @@ def _edits(rule: CustomRule, within: Sequence[Node]) -> Iterator[tuple[str, Node
     tensors = [
         n
         for n in rule.graph.nodes
-        if n.op is not CONSTANT and n.number <= max(rule.upstream.number, rule.output.number)
+        if n.op is not CONSTANT and n.number <= max(n.number for n in (*rule.upstreams, *rule.outputs))
     ]
     for node in within:
         for slot, operand in enumerate(node.operands):
@@ -390,7 +596,7 @@ def _is_product(node: Node) -> bool:
 
 
 def _called(rule: CustomRule, node: Node) -> str:
-    if node is rule.output:
+    if node in rule.outputs:
         return "the function's own value"
     return formula(node, lambda n: n.name if n.op is INPUT else "", 4) or "a tensor"
 
@@ -409,7 +615,7 @@ def _with_operand(node: Node, slot: int, change: Callable[..., Any], from_values
 
 
 def _edited(
-    rule: CustomRule, result: RuleResult, point: _Point, within: Sequence[Node], changed: Node, compute: _Compute
+    rule: CustomRule, result: RuleResult, point: Point, within: Sequence[Node], changed: Node, compute: _Compute
 ) -> bool:
     """Whether the result is right once one operation is computed in another way."""
     assert result.node is not None

@@ -131,6 +131,9 @@ def _result_json(result: ResultCheck) -> dict[str, Any]:
         "found": result.found,
         "found_shape": None if result.found_shape is None else list(result.found_shape),
         "slip": result.slip,
+        "edit": result.edit,
+        "note": result.note,
+        "at": None if result.span is None else {"line": result.span.line, "column": result.span.column},
         "sentence": result.sentence,
     }
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from gradcli.problems import Span
+from gradcli.problems import Problem, Span
 
 Index = tuple[int, ...]
 
@@ -141,7 +141,17 @@ class ResultCheck:
     """None where the rule gives no result."""
     slip: str = ""
     """What kind of mistake gives this result; empty if none of the usual ones does."""
+    edit: str = ""
+    """The one change in the rule that makes the result right: `dz @ h` for `dz.T @ h`, as `found -> right`."""
+    note: str = ""
+    """What else is to be known about it."""
+    fault: str = ""
+    """What is wrong with the rule as a whole, such as a line that fails; it is no result of its own then."""
     span: Span | None = None
+    problem: Problem | None = field(default=None, repr=False, compare=False)
+    """The fault of the line at which the rule fails."""
+    evidence: Any = field(default=None, repr=False, compare=False)
+    """The examination in which it was found."""
 
     @property
     def right(self) -> bool:
@@ -151,13 +161,21 @@ class ResultCheck:
     @property
     def sentence(self) -> str:
         """`f.backward, result 2 (for w): wrong. expected g.T @ x, shape (2, 3); found x.T @ g, shape (3, 2)`."""
+        if self.fault:
+            return f"{self.rule}: wrong. {self.fault}"
         which = f"result {self.position} (for {self.operand})" if self.position else f"the gradient of {self.operand}"
+        if not self.operand:
+            which = f"result {self.position}"
         if self.right:
             return f"{self.rule}, {which}: right"
+        if self.verdict is Verdict.UNRESOLVED and self.note:
+            return f"{self.rule}, {which}: unresolved. the derivative is {self.expected}, the rule gives {self.found}"
         if self.verdict is Verdict.UNRESOLVED:
             return f"{self.rule}, {which}: unresolved. the forward part is defined at none of the points tried"
         expected = f"{self.expected}, shape {self.expected_shape}" if self.expected else f"shape {self.expected_shape}"
-        found = "nothing" if self.found_shape is None else f"{self.found}, shape {self.found_shape}"
+        if self.expected in ("None", "nothing"):
+            expected = self.expected
+        found = self.found if self.found_shape is None else f"{self.found}, shape {self.found_shape}"
         return f"{self.rule}, {which}: wrong. expected {expected}; found {found}"
 
 
