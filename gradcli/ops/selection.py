@@ -124,6 +124,35 @@ embedding = operator(
 )
 
 
+def _added_shape(x: Shape, indices: Shape, source: Shape, axis: int) -> Shape:
+    taken = _taken(x, indices, axis)
+    if taken != source:
+        raise ShapeError(
+            "needs a slice to add for every index", {2: shape_words(source)}, f"the source must have shape {taken}"
+        )
+    return x
+
+
+index_add = operator(
+    "index_add",
+    "x indices source",
+    settings={"axis": Setting(whole, required=True)},
+    order=("x", "axis", "indices", "source"),
+    shape=_added_shape,
+    dtype=lambda x, indices, source: promote(x, source),
+    forward=lambda x, indices, source, axis: x + _put_taken(source, indices, np.shape(x), axis),
+    vjp=(
+        lambda g, y, x, indices, source, axis: g,
+        None,
+        lambda g, y, x, indices, source, axis: take(g, indices, axis=axis),
+    ),
+    operand_kinds=("number", "indices", "number"),
+    doc="PyTorch's index_add: x with slices of a source added along an axis; what an index names twice receives both.",
+    example="x = [[1.0, 2.0], [0.5, -1.0]]\ns = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]\ni = [0, 1, 0]\n"
+    "y = index_add(x, 0, i, s)\nL = sum(y * y)\n",
+)
+
+
 # Entry by entry along an axis -------------------------------------------------------------------------
 
 

@@ -45,6 +45,7 @@ class Interpreter(Rules):
         self.checked: dict[int, int] = {}
         """How many calls were kept for the check of every rule."""
         self.failed = {}
+        self.passed = {}
         self.decided = []
         self.asked_for = set()
         self.backwards: list[Backward] = []
@@ -76,6 +77,7 @@ class Interpreter(Rules):
             if self.ended:
                 break
         finish(self)
+        self.settle_rules()
         if self.problems:
             raise GradError(*sorted(self.problems, key=lambda p: p.line))
         self.name_nodes()

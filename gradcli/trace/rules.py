@@ -73,7 +73,9 @@ class Rules(Functions):
     asked_for: set[int]
     """The numbers of the nodes for which the program itself asks for a gradient, as PyTorch's `requires_grad` does."""
     failed: dict[int, CustomRule]
-    """Rules that could not be read through, by their syntax, as long as the program has not called them itself."""
+    """Rules that could not be read through, by their syntax."""
+    passed: dict[int, bool]
+    """Whether those got through wherever the program calls them itself."""
     decided: list[Node]
     """The nodes on whose values something was decided while a rule was read: it is read so where they are the same."""
 
@@ -311,10 +313,15 @@ class Rules(Functions):
         except (GradError, Silent):  # told as a finding about the rule
             del self.problems[faults:]
             self.forget_reports(faults)
+            self.passed[id(function.tree)] = False
             raise Silent from None
-        del self.failed[id(function.tree)]  # it is no rule of the kind that its name says
-        self.result.custom_rules[:] = [r for r in self.result.custom_rules if r is not failed]
+        self.passed.setdefault(id(function.tree), True)
         return found
+
+    def settle_rules(self) -> None:
+        """Takes back that rules fail which the program itself calls, and which do not: they are of another kind."""
+        disproved = [rule for tree, rule in self.failed.items() if self.passed.get(tree)]
+        self.result.custom_rules[:] = [r for r in self.result.custom_rules if not any(r is d for d in disproved)]
 
     def unpackings(self, name: str) -> list[list[str]]:
         """The names that the program gives to the results of a function, wherever it unpacks them."""
@@ -496,27 +503,38 @@ class Rules(Functions):
         )
 
     def _attributes(self, reading: Reading, copies: _Copies) -> list[RuleResult]:
-        """The gradients that a layer keeps: `self.dW` for `self.W`."""
+        """The gradients that a layer keeps: `self.dW` for `self.W`, and `self.grads` for `self.params`."""
         target, rule = reading.target, reading.rule
         assert target is not None
-        results = []
         spellings = {
             name.lower(): name
             for name, value in target.attributes.items()
             if type(value) is Node and id(value) in copies.known
         }
+        kept: list[tuple[str, Any, Any, ast.AST]] = []
         for name, value in target.attributes.items():
             root = spellings.get(root_of(name))
-            if root is None or root == name or not isinstance(value, (Node, np.ndarray)):
+            if root is not None and root != name:
+                kept.append((f"self.{root}", target.attributes[root], value, _where_set(rule, name)))
+        lists = target.attributes.get("params"), target.attributes.get("grads")
+        if all(isinstance(entries, list) for entries in lists):
+            for at, (weight, gradient) in enumerate(zip(*lists, strict=False)):
+                kept.append((f"self.params[{at}]", weight, gradient, rule.tree))
+        results = []
+        for name, weight, gradient, place in kept:
+            if (
+                type(weight) is not Node
+                or not isinstance(gradient, (Node, np.ndarray))
+                or id(weight) not in copies.known
+            ):
                 continue
-            parameter = copies.of(target.attributes[root])
-            if parameter.op is not INPUT or not parameter.differentiable:
+            operand = copies.of(weight)
+            if operand.op is not INPUT or not weight.differentiable:
                 continue
-            place = _where_set(rule, name)
-            node = copies.known.get(id(value)) if type(value) is Node else None
-            results.append(
-                RuleResult(f"self.{root}", parameter, node, rule.part.span(place), rule.part.text_of(place), 0)
-            )
+            operand.differentiable = True  # also where the program computes the weights
+            node = copies.known.get(id(gradient)) if type(gradient) is Node else None
+            text = rule.part.text_of(place) if place is not rule.tree else name.replace("params", "grads")
+            results.append(RuleResult(name, operand, node, rule.part.span(place), text, 0))
         return results
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph import INPUT, Node
-from gradcli.ops.arrange import assigned, key_repeats
+from gradcli.ops.arrange import assigned, key_repeats, put
 from gradcli.ops.compare import where
+from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
 from gradcli.trace.arrays import array_of, changed, set_numbers
 from gradcli.trace.containers import LIST_METHODS
@@ -466,6 +467,8 @@ def _prints_gradients(self: Interpreter, node: ast.Call) -> bool:
 def _in_place(self: Interpreter, node: ast.Call) -> bool:
     """`w.sub_(lr * g)`, `w.data.copy_(v)`, `nn.init.zeros_(w)`: PyTorch's functions that change what they are given."""
     called = node.func
+    if isinstance(called, ast.Attribute) and called.attr == "at" and _added_at(self, node, called.value):
+        return True
     out = next((k.value for k in node.keywords if k.arg == "out"), None)
     if out is not None:
         return _written_to(self, node, out)
@@ -505,6 +508,29 @@ def _in_place(self: Interpreter, node: ast.Call) -> bool:
         update(self, ast.copy_location(ast.Expr(node), node), target)
     elif leaf is None or not set_numbers(self, leaf, value, node):
         rebind(self, target, self.operand(value, node), current, node)
+    return True
+
+
+UFUNCS = {"add": "+", "subtract": "-"}
+"""NumPy's functions whose `.at` is read, with their signs."""
+
+
+def _added_at(self: Interpreter, node: ast.Call, function: ast.expr) -> bool:
+    """`np.add.at(dW, idx, dout)`: an entry that is named twice receives both."""
+    if not isinstance(function, ast.Attribute) or function.attr not in UFUNCS or len(node.args) != 3:
+        return False
+    target, slice_, given = node.args
+    current = self.value(target)
+    if type(self.value(function.value)) is not Module or type(current) is not Node:
+        return False
+    place = ast.copy_location(ast.Subscript(target, slice_, ast.Load()), node)
+    key = index_parts(self, place)
+    part = self.operand(self.value(given), given)
+    taken = self.take(current, {"key": key}, node, (node,)).shape
+    part = part if part.shape == taken else self.apply(broadcast_to, (part,), {"shape": taken}, node, (given,))
+    scattered = self.apply(put, (part,), {"key": key, "shape": current.shape}, node, (given,))
+    added = self.binary(UFUNCS[function.attr], current, scattered, node, (target, given))
+    rebind(self, target, self.operand(added, node), current, node)
     return True
 
 

@@ -72,6 +72,10 @@ class Examination:
         """The nodes that an output depends on."""
         coarse = [float(np.finfo(n.dtype).eps) for n in nodes if n.dtype in ("float16", "float32")]
         self.tolerance = max([TOLERANCE, *(100 * e for e in coarse)])
+        self.symmetric: set[int] = set()
+        """The numbers of inputs of which the forward part reads no more than a symmetric matrix."""
+        if rule.outputs:
+            self.symmetric = {n.number for n in rule.inputs.values() if self._is_read_as_symmetric(n)}
         self.points = self._points() if rule.outputs else []
 
     def checks(self) -> Iterator[ResultCheck]:
@@ -183,6 +187,8 @@ class Examination:
                     for node in rule.inputs.values():
                         if node.dtype in FLOATS and node.differentiable:
                             _move(node, original[node.number], generator, attempt)
+                            if node.number in self.symmetric:
+                                node.data = (node.data + node.data.T) / 2
                 try:
                     values = evaluate(rule.graph)
                 except CannotEvaluate:
@@ -200,6 +206,28 @@ class Examination:
             for node in rule.inputs.values():
                 node.data = original[node.number]
         return points
+
+    def _is_read_as_symmetric(self, node: Node) -> bool:
+        """Whether an input is a symmetric matrix, and what is not symmetric in it would make no difference.
+
+        So it is for a Cholesky factorisation, which looks at one half, or at the mean of both.
+        """
+        data, rule = node.data, self.rule
+        if len(node.shape) != 2 or node.shape[0] != node.shape[1] or node.shape[0] < 2 or not _equal(data, data.T):
+            return False
+        skew = np.triu(np.full(node.shape, 1e-3), 1)
+        try:
+            before = evaluate(rule.graph)
+            for change in (skew, skew - skew.T):
+                node.data = data + change
+                after = evaluate(rule.graph)
+                if all(_same(after[o.number], before[o.number], 1e-12) for o in rule.outputs):
+                    return True
+        except CannotEvaluate:
+            return False
+        finally:
+            node.data = data
+        return False
 
     def _point(self, values: Values) -> Point | None:
         gs = [values[g.number] for g in self.rule.upstreams]
@@ -354,7 +382,18 @@ def _move(node: Node, value: Any, generator: np.random.Generator, attempt: int) 
         reach = 0.3 if attempt < 6 * POINTS else 1e-2 if attempt % 2 else 1e-4
         moved = np.asarray(value) * generator.uniform(1 - reach, 1 + reach, shape)
         moved = moved + generator.uniform(-reach / 6, reach / 6, shape)
+    if _is_distribution(value):
+        moved = np.abs(moved)
+        moved = moved / np.sum(moved, axis=-1, keepdims=True)
     node.data = moved if shape else float(moved)
+
+
+def _is_distribution(value: Any) -> bool:
+    """Whether the rows of a tensor are weights that sum to 1, as those of one-hot labels do: a rule may rely on it."""
+    value = np.asarray(value)
+    return bool(
+        value.ndim and value.shape[-1] > 1 and np.all(value >= 0) and np.all(np.abs(np.sum(value, axis=-1) - 1) < 1e-9)
+    )
 
 
 def _equal(a: Any, b: Any) -> bool:
