@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from gradcli.api import derive
     from gradcli.homework import mark
     from gradcli.report import Report
-    from gradcli.verify.check import check
+    from gradcli.homework.rules import check
 
 __all__ = ["GradError", "Problem", "Report", "check", "derive", "mark"]
 
 _LAZY = {
     "derive": "gradcli.api",
     "Report": "gradcli.report",
-    "check": "gradcli.verify.check",
+    "check": "gradcli.homework.rules",
     "mark": "gradcli.homework",
 }
 
