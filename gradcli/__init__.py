@@ -22,8 +22,8 @@ from gradcli.problems import GradError, Problem
 if TYPE_CHECKING:
     from gradcli.api import derive
     from gradcli.homework import mark
-    from gradcli.report import Report
     from gradcli.homework.rules import check
+    from gradcli.report import Report
 
 __all__ = ["GradError", "Problem", "Report", "check", "derive", "mark"]
 

@@ -11,19 +11,36 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
-from gradcli.differentiate import sweep
-from gradcli.graph import CONSTANT, INPUT, Node, formula
-from gradcli.homework.naming.edits import DIVIDE, MINUS, NEGATIVE, PLUS, TIMES, edits_of_step, is_mask, is_number
+from gradcli.differentiate import adjoint_sweep, contribution, sweep
+from gradcli.graph import CONSTANT, INPUT, Adjoint, Node, backward_order, formula
+from gradcli.graph.op import ALL, Op
+from gradcli.homework.naming.edits import (
+    AT,
+    DIVIDE,
+    MINUS,
+    NEGATIVE,
+    PLUS,
+    TIMES,
+    edits_of_step,
+    is_function,
+    is_mask,
+    is_number,
+    is_reduction,
+)
 from gradcli.homework.naming.tape import FAULTS, Made, Tape
+from gradcli.ops.arrange import assigned, index, reshape, transpose
+from gradcli.ops.rearrange import flip
 from gradcli.ops.reduce import mean, total
 from gradcli.problems import Span, slips
 from gradcli.problems.slips import Slip
 from gradcli.report import Report
 from gradcli.trace.traced import RuleResult
+from gradcli.trace.training import root_of
 from gradcli.verify.check import check as check_gradients
 from gradcli.verify.custom import Examination, Point
 from gradcli.verify.verdict import Check, ResultCheck, Verdict
@@ -32,6 +49,8 @@ SECONDS = 1.5
 """What the search for one slip may take."""
 STEPS = 400
 """A rule of more steps than this is not searched through."""
+EDGES = 200
+"""So many contributions are left out, one at a time, to find the one that a rule does not have."""
 SETTLED = ("wrong order", "result missing", "missing upstream", "a result too many")
 """Slips that say everything, so that no edit is looked for."""
 WHOLE = ("sign", "constant factor", "missing sum", "mean for sum", "mask")
@@ -57,17 +76,22 @@ def named(check: ResultCheck) -> ResultCheck:
     examination, result = check.evidence
     if result.node is None or not examination.points:
         return check
-    search = _Search(examination, result)
-    if search.tape is None:
-        return check
-    edit = search.edit()
-    if edit is not None:
-        slip = check.slip if check.slip.startswith(WHOLE) else _told(edit.slip)
-        return replace(check, slip=slip, edit=search.written(edit), span=search.place(edit) or check.span)
-    if not check.slip and (path := search.missing_path()):
-        return replace(check, slip=f"{slips.MISSING_PATH.name}: {path}")
-    if not check.slip and search.is_diagonal():
-        return replace(check, slip=_told(slips.SOFTMAX_DIAGONAL))
+    goal, others = _whole(examination, result), _by_name(examination, result)
+    first = others.first
+    for each in (goal, *([first] if first is not None else [])):
+        search = _Search(examination, each)
+        edit = search.edit()
+        if edit is not None:
+            slip = check.slip if check.slip.startswith(WHOLE) and each is goal else edit.words
+            return replace(check, slip=slip, edit=search.written(edit), span=search.place(edit, check.span))
+        words = "" if check.slip and each is goal else search.of_the_sweep()
+        if words:
+            line = _line(check.span, each.root.line) if each is not goal else None
+            return replace(check, slip=words, span=line or check.span)
+    if first is not None and not check.slip:
+        right = f"; right: {first.expected}" if first.expected else ""
+        note = f"`{first.name}` (line {first.root.line}) is the first that is not the gradient of its namesake{right}"
+        return replace(check, note=note, span=_line(check.span, first.root.line) or check.span)
     return check
 
 
@@ -75,37 +99,211 @@ def _told(slip: Slip) -> str:
     return f"{slip.name}: {slip.sentence}"
 
 
+def _line(span: Span | None, line: int) -> Span | None:
+    """The whole of a line of the file."""
+    if span is None or not 0 < line <= len(span.source.lines):
+        return None
+    text = span.source.lines[line - 1]
+    start = len(text) - len(text.lstrip())
+    return Span(span.source, line, start + 1, line, len(text.rstrip()) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """What a node of the rule should be at every point, and the part of the forward part that says so.
+
+    `operand` is what it should be the gradient of, and `outputs` with the nodes in `upstreams` what comes back from.
+    """
+
+    name: str
+    root: Node
+    truths: list[Any]
+    operand: Node
+    outputs: tuple[Node, ...]
+    upstreams: tuple[Node, ...]
+    expected: str = ""
+
+
+def _whole(examination: Examination, result: RuleResult) -> _Goal:
+    assert result.node is not None
+    assert result.operand is not None
+    truths = [p.truth[result.operand.number] for p in examination.points]
+    rule = examination.rule
+    return _Goal(result.name, result.node, truths, result.operand, rule.outputs, rule.upstreams)
+
+
+# Gradients by name ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Namesakes:
+    """What a rule calls the gradients of the forward part's own values, `dS` of `S`: the first that is none."""
+
+    first: _Goal | None
+
+
+def _by_name(examination: Examination, result: RuleResult) -> _Namesakes:
+    """Compares the gradients on the way to a result with those of what they are named after."""
+    rule, points = examination.rule, examination.points
+    assert result.node is not None
+    start = _start(examination)
+    forward: dict[str, list[Node]] = {}
+    for node in rule.graph.nodes:
+        if node.name and node.number < start and node.number in examination.reaching:
+            forward.setdefault(node.name.lower(), []).append(node)
+    stated: dict[str, list[Node]] = {}
+    for node in _ancestors(result.node):
+        if node.name and node.number >= start and node.op is not INPUT and root_of(node.name) in forward:
+            stated.setdefault(node.name, []).append(node)
+    truths = [_every_gradient(examination, p) for p in points]
+    right: list[tuple[Node, Node]] = [
+        (u, o) for u, o in zip(rule.upstreams, rule.outputs, strict=True)
+    ]  # what is the gradient of what
+    for name, nodes in stated.items():
+        pairs = [(n, f) for n in nodes for f in forward[root_of(name)] if n.shape == f.shape]
+        found = next(
+            (
+                (n, f)
+                for n, f in pairs
+                if all(
+                    examination.same(p.values[n.number], t.get(f.number, 0.0))
+                    for p, t in zip(points, truths, strict=True)
+                )
+            ),
+            None,
+        )
+        if found is not None:
+            right.append(found)
+        elif nodes[-1] is not result.node and pairs:
+            node, of = pairs[-1]
+            return _Namesakes(_goal_for(examination, name, node, of, right, [t.get(of.number, 0.0) for t in truths]))
+    return _Namesakes(None)
+
+
+def _goal_for(
+    examination: Examination, name: str, node: Node, of: Node, right: Sequence[tuple[Node, Node]], truths: list[Any]
+) -> _Goal:
+    """What a gradient of the rule should be, from the nearest one that is right."""
+    rule = examination.rule
+    whole = _Goal(name, node, truths, of, rule.outputs, rule.upstreams)
+    for upstream, output in sorted(right, key=lambda pair: pair[1].number):
+        if output.number <= of.number:
+            continue
+        order = backward_order(output, None, rule.graph.nodes)
+        if of not in order:
+            continue
+        values = [_gradient([order], [p.values[upstream.number]], p.values, of, None) for p in examination.points]
+        if all(examination.same(v, t) for v, t in zip(values, truths, strict=True)):
+            expected = _adjoint(examination, order, upstream, of)
+            return replace(whole, outputs=(output,), upstreams=(upstream,), expected=expected)
+    return whole
+
+
+def _adjoint(examination: Examination, order: Sequence[Node], upstream: Node, of: Node) -> str:
+    nodes = examination.rule.graph.nodes
+    adjoint = Adjoint([n for n in nodes if n.number <= order[0].number], len(nodes))
+    found = adjoint_sweep(list(order), upstream, adjoint)
+    return _formula(found[of.number]) if of.number in found else ""
+
+
+def _start(examination: Examination) -> int:
+    """The number of the first node that is the rule's own: the upstream gradient."""
+    return min(u.number for u in examination.rule.upstreams)
+
+
+def _ancestors(node: Node) -> list[Node]:
+    seen: dict[int, Node] = {}
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        if top.number not in seen:
+            seen[top.number] = top
+            stack.extend(top.operands)
+    return [seen[number] for number in sorted(seen)]
+
+
+def _every_gradient(examination: Examination, point: Point) -> dict[int, Any]:
+    """The gradient of every value of the forward part."""
+    found: dict[int, Any] = {}
+    rule = examination.rule
+    for order, upstream in zip(examination.orders, rule.upstreams, strict=True):
+        swept = sweep(list(order), point.values, point.values[upstream.number], plain=rule.graph.plain).gradients
+        for node in order:
+            gradient = swept[node.number]
+            if gradient is not None:
+                found[node.number] = found[node.number] + gradient if node.number in found else gradient
+    return found
+
+
+def _gradient(
+    orders: Sequence[Sequence[Node]],
+    seeds: Sequence[Any],
+    values: Sequence[Any],
+    operand: Node,
+    left_out: tuple[Node, int] | None,
+) -> Any:
+    """The gradient of an operand, without what one consumer sends to one of its operands."""
+    whole: Any = np.zeros(operand.shape)
+    with np.errstate(all="ignore"):
+        for order, seed in zip(orders, seeds, strict=True):
+            arrived: dict[int, Any] = {order[0].number: seed}
+            for node in order:
+                g = arrived.get(node.number)
+                if g is None or node.op.vjp is None:
+                    continue
+                arguments = [values[o.number] for o in node.operands]
+                for slot, target in node.op.passing(node.operands):
+                    if left_out is None or node is not left_out[0] or slot != left_out[1]:
+                        c = contribution(node, slot, g, values[node.number], arguments)
+                        arrived[target.number] = arrived[target.number] + c if target.number in arrived else c
+            whole = whole + arrived.get(operand.number, 0.0)
+    return whole
+
+
+# Edits -----------------------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """What to put in the place of a step, and the slip that it undoes."""
+    """What to put in the place of steps, and the slip that it undoes."""
 
     rank: float
-    at: int
-    made: Any
-    slip: Slip
+    changes: tuple[tuple[int, Any], ...]
+    words: str
+
+    @property
+    def at(self) -> int:
+        """The step that is shown."""
+        return self.changes[-1][0]
+
+
+def _one(rank: float, at: int, made: Any, slip: Slip | str) -> _Edit:
+    return _Edit(rank, ((at, made),), slip if isinstance(slip, str) else _told(slip))
+
+
+OVERWRITTEN = "overwritten: = stands where += belongs, so that what was there before is lost"
+BACKWARDS = "wrong direction: this must run from the other end"
+SHIFTED = "wrong slice: the entries beside these belong here"
+NUMBER = "wrong number: another one belongs here"
 
 
 class _Search:
-    """Tries edits on what a rule computes for one result."""
+    """Tries edits on what a rule computes."""
 
-    def __init__(self, examination: Examination, result: RuleResult) -> None:
-        assert result.node is not None
-        assert result.operand is not None
+    def __init__(self, examination: Examination, goal: _Goal) -> None:
         self.examination = examination
-        self.result = result
-        self.operand = result.operand
-        self.root = result.node
+        self.goal = goal
         self.points = examination.points
         self.until = time.monotonic() + SECONDS
         self.tape: Tape | None = None
         tape = Tape()
         self.known: dict[int, int] = {}
-        tape.write(self.root, lambda n: n.op is INPUT, known=self.known, shared=True)
-        if len(tape.steps) > STEPS:
-            return
+        start = _start(examination)
+        tape.write(goal.root, lambda n: n.op is INPUT or n.number < start, known=self.known, shared=True)
         self.at = [{id(n): p.values[n.number] for n in examination.rule.graph.nodes} for p in self.points]
-        values = [tape.values(at) for at in self.at]
-        if any(v is None for v in values):
+        with np.errstate(all="ignore"):
+            values = [tape.values(at) for at in self.at]
+        if len(tape.steps) > STEPS or any(v is None for v in values):
             return
         self.values: list[list[Any]] = [v for v in values if v is not None]
         self.tape = tape
@@ -119,20 +317,17 @@ class _Search:
         for at in range(tape.root, -1, -1):
             step = tape.steps[at]
             users = tape.users(at)
-            named = step.origin is not None and step.origin.name
-            if at == tape.root or named or not users:
-                self.heads[at] = at
-            else:
-                self.heads[at] = self.heads[users[0]]
+            called = step.origin is not None and step.origin.name
+            self.heads[at] = at if at == tape.root or called or not users else self.heads[users[0]]
             step.part = self.heads[at]
-            if named and step.origin is not None:
+            if called:
                 step.stands_for = step.origin
-
-    # Edits ---------------------------------------------------------------------------------------------------
 
     def edit(self) -> _Edit | None:
         """The likeliest edit that makes the result right at every point."""
-        for edit in sorted(self._edits(), key=lambda e: e.rank):
+        if self.tape is None:
+            return None
+        for edit in (*sorted(self._edits(), key=lambda e: e.rank), *self._of_loops()):
             if self._works(edit):
                 return edit
             if time.monotonic() > self.until:
@@ -145,24 +340,33 @@ class _Search:
         return None
 
     def _works(self, edit: _Edit) -> bool:
-        tape = self.tape
-        assert tape is not None
         with np.errstate(all="ignore"):
-            for point, at, values in zip(self.points, self.at, self.values, strict=True):
+            for at, values, truth in zip(self.at, self.values, self.goal.truths, strict=True):
                 try:
-                    made = tape.made(edit.made, values, at)
+                    found = self._rerun(values, at, dict(edit.changes))
+                    if not self.examination.same(found, truth):
+                        return False
                 except FAULTS:
-                    return False
-                found = tape.rerun(values, {edit.at: made})
-                if found is None or not self._is_right(found, point):
                     return False
         return True
 
-    def _is_right(self, found: Any, point: Point) -> bool:
-        try:
-            return self.examination.same(found, point.truth[self.operand.number])
-        except (TypeError, ValueError):
-            return False
+    def _rerun(self, values: Sequence[Any], at: Mapping[int, Any], changes: Mapping[int, Any]) -> Any:
+        """The result with edits made, each on what those before it have made of its operands."""
+        tape = self.tape
+        assert tape is not None
+        now = list(values)
+        changed: set[int] = set()
+        for each in range(min(changes), tape.root + 1):
+            step = tape.steps[each]
+            if each in changes:
+                if step.op is not None and not changed.isdisjoint(step.operands):
+                    now[each] = step.run(*[now[o] for o in step.operands])  # type: ignore[misc]
+                now[each] = tape.made(changes[each], now, at)
+                changed.add(each)
+            elif step.op is not None and not changed.isdisjoint(step.operands):
+                now[each] = step.run(*[now[o] for o in step.operands])  # type: ignore[misc]
+                changed.add(each)
+        return now[tape.root]
 
     def _edits(self) -> Iterator[_Edit]:
         """The edits of every operation, and another tensor in the place of every tensor."""
@@ -172,15 +376,119 @@ class _Search:
         for at, step in enumerate(tape.steps):
             late = 0.2 * (1 - at / len(tape.steps))  # the end of a rule is looked at first
             for change in edits_of_step(tape, at, values):
-                yield _Edit(change.undoing + late, at, change.made, change.undoes)
+                yield _one(change.undoing + late, at, change.made, change.undoes)
+            yield from self._more(at, late)
             if is_number(tape, at):
                 continue
-            yield _Edit(2.15 + late, at, Made(NEGATIVE, (at,)), slips.SIGN)
+            if step.node is None or len(tape.users(at)) == 1:
+                yield _one(2.15 + late, at, Made(NEGATIVE, (at,)), slips.SIGN)
             for node in tensors:
                 if node is not step.origin and node is not step.node and node.shape == np.shape(values[at]):
                     inner = step.node is None
                     slip = slips.MASK_ON_WRONG_TENSOR if self._feeds_a_mask(at) else slips.WRONG_OPERAND
-                    yield _Edit(2.3 + late + inner, at, self._as_made(node), slip)
+                    yield _one(2.3 + late + inner, at, self._as_made(node, at), slip)
+
+    def _more(self, at: int, late: float) -> Iterator[_Edit]:
+        """Edits that rules need and lines of homework do not."""
+        tape, values = self.tape, self.values[0]
+        assert tape is not None
+        step, shape = tape.steps[at], np.shape(values[at])
+        op = step.op
+        if op is assigned:
+            base, part = step.operands
+            key = {"key": step.settings["key"]}
+            whole = Made(op, (base, Made(PLUS, (Made(index, (base,), key), part))), step.settings)
+            yield _one(2.0 + late, at, whole, OVERWRITTEN)
+        if (
+            op is not None
+            and "axis" in op.settings
+            and len(step.operands) == 1
+            and np.shape(values[step.operands[0]]) == shape
+        ):
+            axis = {"axis": step.settings.get("axis") if step.settings.get("axis") is not None else 0}
+            turned = Made(flip, (step.operands[0],), axis)
+            yield _one(2.4 + late, at, Made(flip, (Made(op, (turned,), step.settings),), axis), BACKWARDS)
+        if op is index:
+            for key_ in _shifted(step.settings["key"]):
+                yield _one(2.5 + late, at, Made(op, step.operands, {"key": key_}), SHIFTED)
+        if op is not None and is_reduction(op) and len(step.operands) == 1:
+            for other in ALL:
+                if is_reduction(other) and other.family == op.family and other is not op and not other.hidden:
+                    yield _one(2.2 + late, at, Made(other, step.operands, step.settings), slips.LOOK_ALIKE_FUNCTION)
+        if step.node is not None and step.node.op is CONSTANT and not shape and not is_mask(values[at]):
+            right = self._right_number(at)
+            if right is not None:
+                yield _one(2.35 + late, at, right, NUMBER)
+        if is_number(tape, at):
+            return
+        for axis_ in range(len(shape)):
+            yield _one(2.45 + late, at, Made(flip, (at,), {"axis": axis_}), slips.KERNEL_FLIP)
+        users = [np.ndim(values[u]) for u in tape.users(at)]
+        if shape and users and max(users) > len(shape):
+            for place in range(1, len(shape) + 1):
+                laid = (*shape[:place], 1, *shape[place:])
+                yield _one(2.1 + late, at, Made(reshape, (at,), {"shape": laid}), slips.LOST_AXIS)
+        for function in self._functions():
+            if function is not op:
+                yield _one(2.6 + late, at, Made(function, (at,)), slips.LOOK_ALIKE_FUNCTION)
+
+    def _functions(self) -> list[Op]:
+        """The functions of one number that the forward part uses."""
+        start = _start(self.examination)
+        nodes = self.examination.rule.graph.nodes[:start]
+        return list(dict.fromkeys(n.op for n in nodes if is_function(n.op) and not n.data))
+
+    def _right_number(self, at: int) -> float | None:
+        """The number that makes the result right, if the result is linear in it."""
+        now = self.values[0][at]
+        try:
+            before, after = (
+                np.asarray(self._rerun(self.values[0], self.at[0], {at: float(now) + d}), float) for d in (0.0, 1.0)
+            )
+        except (*FAULTS, OverflowError):
+            return None
+        truth = np.asarray(self.goal.truths[0], float)
+        if before.shape != truth.shape or not np.isfinite(after).all():
+            return None
+        slope = (after - before).ravel()
+        length = float(slope @ slope)
+        if not length > 0:
+            return None
+        right = float(now) + float(slope @ (truth - before).ravel()) / length
+        return round(right, 9) if abs(right - round(right, 9)) < 1e-10 and round(right, 9) != now else None
+
+    def _of_loops(self) -> Iterator[_Edit]:
+        """The edits of one operation in a loop, made in every pass at once."""
+        tape = self.tape
+        assert tape is not None
+        groups: dict[Any, list[int]] = {}
+        for at, step in enumerate(tape.steps):
+            if step.origin is not None:
+                kinds = tuple((tape.steps[o].op, tape.steps[o].node) for o in step.operands)
+                names = tuple(
+                    (op, None if node is None or node.op is not CONSTANT else node.name) for op, node in kinds
+                )
+                groups.setdefault((step.origin.line, step.op, names), []).append(at)
+        for steps in groups.values():
+            if len(steps) < 2:
+                continue
+            each = [list(self._of_pass(at)) for at in steps]
+            if len({len(e) for e in each}) != 1:
+                continue
+            for together in zip(*each, strict=True):
+                if len({e.words for e in together}) == 1:
+                    changes = tuple(change for e in together for change in e.changes)
+                    yield _Edit(together[0].rank, changes, together[0].words)
+
+    def _of_pass(self, at: int) -> Iterator[_Edit]:
+        tape, values = self.tape, self.values[0]
+        assert tape is not None
+        for change in edits_of_step(tape, at, values):
+            yield _one(change.undoing, at, change.made, change.undoes)
+        yield from self._more(at, 0.0)
+        for upstream in self.goal.upstreams:
+            if not upstream.shape:
+                yield _one(3.0, at, Made(TIMES, (at, upstream)), slips.MISSING_UPSTREAM)
 
     def _feeds_a_mask(self, at: int) -> bool:
         tape = self.tape
@@ -192,47 +500,52 @@ class _Search:
         tape, values = self.tape, self.values[0]
         assert tape is not None
         steps = [at for at in range(tape.root, -1, -1) if not is_number(tape, at) and not is_mask(values[at])]
-        sizes = {float(n) for node in self.examination.rule.inputs.values() for n in (*node.shape, np.prod(node.shape))}
+        rule = self.examination.rule
+        sizes = {float(n) for node in rule.inputs.values() for n in (*node.shape, np.prod(node.shape))}
         for number in (2.0, 3.0, *sorted(sizes - {0.0, 1.0, 2.0, 3.0})):
             for at in steps:
                 for op in (TIMES, DIVIDE):
-                    yield _Edit(0, at, Made(op, (at, number)), slips.CONSTANT)
-        tensors = [self._as_made(n) for n in self._tensors()]
+                    yield _one(0, at, Made(op, (at, number)), slips.CONSTANT)
+        tensors = self._tensors()
+        chosen = [at for at in range(tape.root) if any(len(tape.steps[u].operands) == 3 for u in tape.users(at))]
+        for at in (*steps, *chosen):
+            shape = max([np.shape(values[at]), *(np.shape(values[u]) for u in tape.users(at) if at in chosen)], key=len)
+            for tensor in tensors:
+                yield from self._with(at, self._as_made(tensor, at), shape, tensor)
         for at in steps:
             shape = np.shape(values[at])
             for tensor in tensors:
-                yield from self._with(at, tensor, shape)
-        for at in steps:
-            shape = np.shape(values[at])
-            for tensor in tensors:
-                ndim = np.ndim(self._value(tensor))
-                for axis in (None, *range(ndim)) if ndim else ():
+                for axis in (None, *range(len(tensor.shape))) if tensor.shape else ():
                     for op in (total, mean):
-                        yield from self._with(at, Made(op, (tensor,), {"axis": axis, "keepdims": True}), shape)
+                        made = Made(op, (self._as_made(tensor, at),), {"axis": axis, "keepdims": True})
+                        yield from self._with(at, made, shape, tensor)
 
-    def _with(self, at: int, tensor: Any, shape: tuple[int, ...]) -> Iterator[_Edit]:
+    def _with(self, at: int, tensor: Any, shape: tuple[int, ...], node: Node) -> Iterator[_Edit]:
         if tensor == at:
             return
-        try:
-            value = self._value(tensor)
-            if np.broadcast_shapes(shape, np.shape(value)) != shape:
-                return
-        except FAULTS:
-            return
-        factor = slips.MISSING_MASK if is_mask(value) else slips.MISSING_LOCAL
-        if tensor == self.known.get(id(self.examination.rule.upstreams[0])):
-            factor = slips.MISSING_UPSTREAM
-        yield _Edit(0, at, Made(TIMES, (at, tensor)), factor)
-        if is_mask(value):
-            return
-        yield _Edit(0, at, Made(DIVIDE, (at, tensor)), factor)
-        yield _Edit(0, at, Made(PLUS, (at, tensor)), slips.MISSING_TERM)
-        yield _Edit(0, at, Made(MINUS, (at, tensor)), slips.MISSING_TERM)
-
-    def _value(self, made: Any) -> Any:
         tape = self.tape
         assert tape is not None
-        return tape.made(made, self.values[0], self.at[0])
+        try:
+            value = tape.made(tensor, self.values[0], self.at[0])
+        except FAULTS:
+            return
+        upstream = any(node is u for u in self.goal.upstreams) and type(tensor) is not Made
+        factor = slips.MISSING_UPSTREAM if upstream else slips.MISSING_MASK if is_mask(value) else slips.MISSING_LOCAL
+        if len(shape) == 2 == np.ndim(value):
+            for side in (tensor, Made(transpose, (tensor,))):
+                yield _one(0, at, Made(AT, (at, side)), factor)
+                yield _one(0, at, Made(AT, (side, at)), factor)
+        try:
+            if np.broadcast_shapes(shape, np.shape(value)) != shape:
+                return
+        except ValueError:
+            return
+        yield _one(0, at, Made(TIMES, (at, tensor)), factor)
+        if is_mask(value):
+            return
+        yield _one(0, at, Made(DIVIDE, (at, tensor)), factor)
+        yield _one(0, at, Made(PLUS, (at, tensor)), slips.MISSING_TERM)
+        yield _one(0, at, Made(MINUS, (at, tensor)), slips.MISSING_TERM)
 
     def _tensors(self) -> list[Node]:
         """What a rule can use: the operands, the outputs, the upstream gradients, and what has a name."""
@@ -243,15 +556,13 @@ class _Search:
             for n in rule.graph.nodes
             if n.op is not CONSTANT
             and (n.op is INPUT or n.number in outputs or n.name or n.dtype == "bool")
-            and not self._uses_the_result(n)
+            and n.number < self.goal.root.number
         ]
 
-    def _uses_the_result(self, node: Node) -> bool:
-        return node.number > self.root.number
-
-    def _as_made(self, node: Node) -> Any:
-        """A step, where the rule has one for a node; else the node, as a leaf."""
-        return self.known.get(id(node), node)
+    def _as_made(self, node: Node, at: int) -> Any:
+        """A step before another, where the rule has one for a node; else the node, as a leaf."""
+        step = self.known.get(id(node))
+        return step if step is not None and step < at else node
 
     # What is told ----------------------------------------------------------------------------------------------
 
@@ -259,72 +570,139 @@ class _Search:
         """`dS @ Q` for `dS.T @ Q`: the definition with the edit undone, as `found -> right`."""
         tape = self.tape
         assert tape is not None
-        for head in dict.fromkeys((self.heads[edit.at], edit.at)):
-            before = _formula(tape.written(head, within=tape.steps[head].part))
-            after = _formula(tape.written(head, {edit.at: edit.made}, within=tape.steps[head].part))
+        made = dict(edit.changes)[edit.at]
+        change = {edit.at: made}
+        head = self.heads[edit.at]
+        while (
+            tape.steps[head].op is assigned
+            and head != edit.at
+            and self._is_under(edit.at, tape.steps[head].operands[1])
+        ):
+            head = tape.steps[head].operands[1]
+        if tape.steps[head].op is assigned and type(made) is Made and made.op is assigned:
+            before, after = (
+                _formula(_node(tape, part, self.heads[head]))
+                for part in (tape.steps[head].operands[1], made.operands[1])
+            )
+            return f"{before} -> {after}" if before and after else ""
+        for each in dict.fromkeys((head, edit.at)):
+            before = _formula(tape.written(each, within=tape.steps[each].part))
+            after = _formula(tape.written(each, change, within=tape.steps[each].part))
             if before and after and before != after:
                 return f"{before} -> {after}"
         return ""
 
-    def place(self, edit: _Edit) -> Span | None:
-        """The line of the definition that is edited."""
-        tape, span = self.tape, self.result.span
+    def _is_under(self, at: int, root: int) -> bool:
+        tape = self.tape
+        assert tape is not None
+        return at == root or root in tape.above(at)
+
+    def place(self, edit: _Edit, span: Span | None) -> Span | None:
+        """The line of the definition that is edited, if that is another one."""
+        tape = self.tape
         assert tape is not None
         origin = tape.steps[edit.at].origin or tape.steps[self.heads[edit.at]].origin
-        line = 0 if origin is None else origin.line
-        if not line or line == span.line or line > len(span.source.lines):
-            return None
-        text = span.source.lines[line - 1]
-        start = len(text) - len(text.lstrip())
-        return Span(span.source, line, start + 1, line, len(text.rstrip()) + 1)
+        if span is None or origin is None or origin.line == span.line:
+            return span
+        return _line(span, origin.line) or span
 
-    # Paths -----------------------------------------------------------------------------------------------------
+    # Slips of the derivation --------------------------------------------------------------------------------------
 
-    def missing_path(self) -> str:
-        """The value of the forward part that a rule holds constant, in words; empty if there is none."""
-        examination = self.examination
-        between = [n for order in examination.orders for n in order if n.operands and n not in examination.rule.outputs]
-        for node in dict.fromkeys(between):
-            if all(self._is_held(node, number) for number in range(len(self.points))):
-                text = node.name or _formula(node, 8) or f"line {node.line}"
-                return f"what comes through `{text}` is left out"
+    def of_the_sweep(self) -> str:
+        """A slip of the derivation rather than of the formula, in words; empty if there is none."""
+        return (
+            self._swapped_upstreams()
+            or self._missing_path()
+            or ("" if not self._is_diagonal() else _told(slips.SOFTMAX_DIAGONAL))
+        )
+
+    def _orders(self) -> list[Sequence[Node]]:
+        nodes = self.examination.rule.graph.nodes
+        return [backward_order(output, None, nodes) for output in self.goal.outputs]
+
+    def _gives(self, orders: Sequence[Sequence[Node]], upstreams: Sequence[Node | None], left_out: Any = None) -> bool:
+        """Whether the rule gives the gradient with some of what comes back, at every point."""
+        taken = [(o, u) for o, u in zip(orders, upstreams, strict=True) if u is not None]
+        for point in self.points:
+            seeds = [point.values[u.number] for _, u in taken]
+            try:
+                found = _gradient([o for o, _ in taken], seeds, point.values, self.goal.operand, left_out)
+            except FAULTS:
+                return False
+            if not self.examination.same(point.values[self.goal.root.number], found):
+                return False
+        return True
+
+    def _swapped_upstreams(self) -> str:
+        goal = self.goal
+        if not 1 < len(goal.outputs) < 4:
+            return ""
+        orders = self._orders()
+        for turned in permutations(goal.upstreams):
+            fits = all(u.shape == o.shape for u, o in zip(turned, goal.outputs, strict=True))
+            if fits and turned != goal.upstreams and self._gives(orders, turned):
+                return "wrong order of the upstream gradients: they arrive in the order of the outputs"
+        for each in range(len(orders)):
+            kept = [u if at != each else None for at, u in enumerate(goal.upstreams)]
+            if self._gives(orders, kept):
+                output = goal.outputs[each].name or f"number {each + 1}"
+                return f"{slips.MISSING_PATH.name}: what comes back from the output `{output}` is left out"
         return ""
 
-    def _is_held(self, node: Node, number: int) -> bool:
-        """Whether the result is the gradient with a node held constant, at a point."""
-        rule, point = self.examination.rule, self.points[number]
-        total_gradient: Any = np.zeros(self.operand.shape)
-        for order, upstream in zip(self.examination.orders, rule.upstreams, strict=True):
-            kept, reached = [], {order[0].number}
-            for each in order:
-                if each.number in reached and each is not node:
-                    kept.append(each)
-                    reached.update(o.number for o in each.operands)
-            if self.operand not in kept:
-                continue
-            found = sweep(kept, point.values, point.values[upstream.number], plain=rule.graph.plain)
-            gradient = found.gradients[self.operand.number]
-            if gradient is not None:
-                total_gradient = total_gradient + gradient
-        return self.examination.same(point.values[self.root.number], total_gradient)
+    def _missing_path(self) -> str:
+        orders, goal = self._orders(), self.goal
+        edges = dict.fromkeys((n, s) for order in orders for n in order for s, _ in n.op.passing(n.operands))
+        for node, slot in list(edges)[:EDGES]:
+            if self._gives(orders, goal.upstreams, (node, slot)):
+                to, by = node.operands[slot], _formula(node, 8)
+                through = node.name or by or f"line {node.line}"
+                to_name = to.name or _formula(to, 6) or "its operand"
+                line = f" (line {node.line})" if node.line else ""
+                return f"{slips.MISSING_PATH.name}: the contribution of `{through}`{line} to `{to_name}` is left out"
+        return ""
 
-    def is_diagonal(self) -> bool:
+    def _is_diagonal(self) -> bool:
         """Whether a result is the upstream gradient times the diagonal of the Jacobian, which has more in it."""
-        rule = self.examination.rule
-        shape = self.operand.shape
-        if len(rule.outputs) != 1 or rule.outputs[0].shape != shape or not 1 < int(np.prod(shape)) <= 64:
+        goal, shape = self.goal, self.goal.operand.shape
+        if len(goal.outputs) != 1 or goal.outputs[0].shape != shape or not 1 < int(np.prod(shape)) <= 64:
             return False
-        order = self.examination.orders[0]
+        orders = self._orders()
         for point in self.points:
             diagonal = np.zeros(shape)
             for place in np.ndindex(*shape):
                 seed = np.zeros(shape)
                 seed[place] = 1.0
-                gradient = sweep(list(order), point.values, seed, plain=rule.graph.plain).gradients[self.operand.number]
-                diagonal[place] = 0.0 if gradient is None else gradient[place]
-            if not self.examination.same(point.values[self.root.number], diagonal * point.g):
+                try:
+                    diagonal[place] = _gradient(orders, [seed], point.values, goal.operand, None)[place]
+                except FAULTS:
+                    return False
+            upstream = point.values[goal.upstreams[0].number]
+            if not self.examination.same(point.values[goal.root.number], diagonal * upstream):
                 return False
         return True
+
+
+def _shifted(key: Any) -> Iterator[tuple[Any, ...]]:
+    """An index with one of its slices, or all of them, moved by a few entries."""
+    at = [k for k, part in enumerate(key) if isinstance(part, slice) and part.stop is not None]
+    for places in dict.fromkeys((*((k,) for k in at), tuple(at))):
+        for by in (-2, -1, 1, 2):
+            moved = list(key)
+            for k in places:
+                start = (key[k].start or 0) + by
+                moved[k] = slice(start, key[k].stop + by, key[k].step)
+                if start < 0:
+                    break
+            else:
+                if places:
+                    yield tuple(moved)
+
+
+def _node(tape: Tape, part: Any, within: Any) -> Node:
+    if type(part) is int:
+        return tape.written(part, within=within)
+    operands = tuple(_node(tape, o, within) for o in part.operands)
+    return Node(part.op, operands, dict(part.settings) or None, operands[0].shape, "float64", -1, True)
 
 
 def _formula(node: Node, limit: int = 24) -> str:

@@ -358,6 +358,7 @@ class Rules(Functions):
         if all(n is None for n in nodes) and reading.target is None:
             values = [self.operand(v, place) if isinstance(v, (float, np.ndarray, list)) else v for v in values]
             nodes = [v if type(v) is Node else None for v in values]
+        numbers = [type(v) is float and reading.in_a_tuple for v in values]  # JAX differentiates them like tensors
         mark = len(self.graph.nodes)
         kept = _Kept(self, reading)
         self.recording, self.decided, self.unasked = True, [], ()
@@ -370,6 +371,9 @@ class Rules(Functions):
                 v if n is None or n.dtype not in FLOATS else self._stand_in(n, name)
                 for v, n, name in zip(values, nodes, reading.names, strict=True)
             ]
+            for at, number in enumerate(numbers):
+                if number:
+                    stand_ins[at] = nodes[at] = self.graph.input(values[at], "float64", reading.names[at], self.line)
             outputs, cache = reading.forward(stand_ins)
             asked = [o for o in outputs if self._is_output(o)]
             if asked:
@@ -745,7 +749,7 @@ class _Results:
                 results.append(RuleResult(reading.names[n], operand, None, span, "nothing", at + 1))
                 continue
             value, place = self.values[which], self.places[which]
-            if value is None and self._unasked(node):
+            if value is None and (self._unasked(node) or type(reading.values[n]) is float):
                 continue
             mapped = copies.of(value) if type(value) is Node else None
             span, text = rule.part.span(place), rule.part.text_of(place)

@@ -22,7 +22,7 @@ from gradcli.evaluate import CannotEvaluate, Values, evaluate
 from gradcli.graph import CONSTANT, INPUT, Adjoint, Node, backward_order, formula
 from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import INFIX
-from gradcli.ops.arrange import transpose
+from gradcli.ops.arrange import assigned, transpose
 from gradcli.report import Report
 from gradcli.trace.traced import CustomRule, RuleResult
 from gradcli.verify.verdict import ResultCheck, Verdict
@@ -93,6 +93,7 @@ class Examination:
         rule, node = self.rule, result.node
         verdict, slip, note = Verdict.AGREE, "", ""
         expected, found = "", result.text
+        examination: Examination = self
         if not self.points and node is not None and node.shape == operand.shape:
             verdict = Verdict.UNRESOLVED
         elif not self.is_right(result):
@@ -105,6 +106,8 @@ class Examination:
                 verdict, note = Verdict.UNRESOLVED, purpose
             else:
                 verdict, slip = Verdict.DISAGREE, _slip(self, result)
+                if not slip and node is not None and (exact := self._exactly()) is not None:
+                    examination, slip = exact, _slip(exact, result)
                 note = self._entries(result)
         return ResultCheck(
             rule=rule.name,
@@ -119,7 +122,7 @@ class Examination:
             slip=slip,
             note=note,
             span=result.span,
-            evidence=(self, result),
+            evidence=(examination, result),
         )
 
     def _failed(self) -> ResultCheck:
@@ -287,13 +290,8 @@ class Examination:
 
     def _without_tiny_numbers(self, result: RuleResult) -> str:
         """The tiny numbers of the forward part without which a result would be right, as they are written."""
-        node, operand, rule = result.node, result.operand, self.rule
-        last = max(o.number for o in rule.outputs)
-        tiny = [
-            n
-            for n in rule.graph.nodes
-            if n.op is CONSTANT and type(n.data) is float and 0 < abs(n.data) <= TINY and n.number <= last
-        ]
+        node, operand = result.node, result.operand
+        tiny = self._tiny_numbers()
         if not tiny or node is None or operand is None or node.shape != operand.shape or not self.points:
             return ""
         for point in self.points:
@@ -301,16 +299,30 @@ class Examination:
             error = np.abs(np.asarray(point.values[node.number], float) - right).max(initial=0.0)
             if not error <= NEARLY * np.abs(right).max(initial=0.0):
                 return ""
+        exact = self._exactly()
+        right_now = exact is not None and exact.is_right(result)
+        return " and ".join(dict.fromkeys(n.name for n in tiny)) if right_now else ""
+
+    def _tiny_numbers(self) -> list[Node]:
+        rule = self.rule
+        last = max(o.number for o in rule.outputs)
+        return [
+            n
+            for n in rule.graph.nodes
+            if n.op is CONSTANT and type(n.data) is float and 0 < abs(n.data) <= TINY and n.number <= last
+        ]
+
+    def _exactly(self) -> Examination | None:
+        """The examination without the tiny numbers of the forward part; None if it has none."""
+        tiny = self._tiny_numbers()
         before = [n.data for n in tiny]
         try:
             for n in tiny:
                 n.data = 0.0
-            exact = Examination(rule)
-            right_now = exact.is_right(result)
+            return Examination(self.rule) if tiny else None
         finally:
             for n, data in zip(tiny, before, strict=True):
                 n.data = data
-        return " and ".join(dict.fromkeys(n.name for n in tiny)) if right_now else ""
 
     def _purpose(self, result: RuleResult) -> str:
         """Why a rule is there to give another gradient than the derivative; empty if nothing says so."""
@@ -413,6 +425,8 @@ def _found(result: RuleResult) -> str:
     if result.node is None or not result.text.isidentifier():
         return result.text
     root = result.node
+    if root.op is assigned:
+        return result.text  # it is filled in place by place
     return formula(root, lambda n: n.name if n is not root else "", OPERATIONS) or result.text
 
 
