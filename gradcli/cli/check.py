@@ -213,6 +213,10 @@ class _Run:
             from gradcli.verify.check import check
 
             found = check(report, everything=self.everything, tolerance=self.tolerance, progress=bar)
+            if found.wrong and found.custom_rules:
+                from gradcli.homework.rules import name_slips
+
+                found = name_slips(found)
         self.failures += found.wrong or (self.strict and found.doubtful)
         return found
 

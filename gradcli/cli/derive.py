@@ -130,4 +130,9 @@ def _check(report: Report, title: str) -> Check:
     with Bar(f"checking {title}") as bar:
         from gradcli.verify.check import check
 
-        return check(report, seconds=SECONDS, progress=bar)
+        found = check(report, seconds=SECONDS, progress=bar)
+        if found.wrong and found.custom_rules:
+            from gradcli.homework.rules import name_slips
+
+            found = name_slips(found)
+        return found

@@ -9,7 +9,7 @@ out: then the gradient with one of the forward part's values held constant is wh
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Any
@@ -25,6 +25,7 @@ from gradcli.homework.naming.edits import (
     MINUS,
     NEGATIVE,
     PLUS,
+    POWER,
     TIMES,
     edits_of_step,
     is_function,
@@ -76,27 +77,34 @@ def named(check: ResultCheck) -> ResultCheck:
     examination, result = check.evidence
     if result.node is None or not examination.points:
         return check
-    goal, others = _whole(examination, result), _by_name(examination, result)
-    first = others.first
-    for each in (goal, *([first] if first is not None else [])):
-        search = _Search(examination, each)
+    whole, (right, inner) = _whole(examination, result), _by_name(examination, result)
+    for goal in (*inner, whole):
+        search = _Search(examination, goal, right)
         edit = search.edit()
         if edit is not None:
-            slip = check.slip if check.slip.startswith(WHOLE) and each is goal else edit.words
+            slip = check.slip if check.slip.startswith(WHOLE) and goal is whole else edit.words
             return replace(check, slip=slip, edit=search.written(edit), span=search.place(edit, check.span))
-        words = "" if check.slip and each is goal else search.of_the_sweep()
+        words = "" if check.slip and goal is whole else search.of_the_sweep()
         if words:
-            line = _line(check.span, each.root.line) if each is not goal else None
+            line = _line(check.span, goal.root.line) if goal is not whole else None
             return replace(check, slip=words, span=line or check.span)
-    if first is not None and not check.slip:
-        right = f"; right: {first.expected}" if first.expected else ""
-        note = f"`{first.name}` (line {first.root.line}) is the first that is not the gradient of its namesake{right}"
+    if inner and not check.slip:
+        first = inner[0]
+        right_one = f"; right: {first.expected}" if first.expected else ""
+        note = (
+            f"`{first.name}` (line {first.root.line}) is the first that is not the gradient of its namesake{right_one}"
+        )
         return replace(check, note=note, span=_line(check.span, first.root.line) or check.span)
     return check
 
 
 def _told(slip: Slip) -> str:
-    return f"{slip.name}: {slip.sentence}"
+    """The name of a slip, and its sentence if that says more."""
+    more = set(slip.sentence.split()) - set(slip.name.split()) - {"a", "an", "is", "the", "there"}
+    return f"{slip.name}: {slip.sentence}" if more else slip.name
+
+
+DIAGONAL = "diagonal only: every output depends on every input here, and only the diagonal of the Jacobian is there"
 
 
 def _line(span: Span | None, line: int) -> Span | None:
@@ -135,15 +143,11 @@ def _whole(examination: Examination, result: RuleResult) -> _Goal:
 # Gradients by name ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Namesakes:
-    """What a rule calls the gradients of the forward part's own values, `dS` of `S`: the first that is none."""
+def _by_name(examination: Examination, result: RuleResult) -> tuple[set[int], list[_Goal]]:
+    """Compares what a rule calls gradients, `dS` of `S`, with the gradients of the forward part's own values.
 
-    first: _Goal | None
-
-
-def _by_name(examination: Examination, result: RuleResult) -> _Namesakes:
-    """Compares the gradients on the way to a result with those of what they are named after."""
+    Gives the numbers of those that are right, and the first that is not: as it is defined last, and first.
+    """
     rule, points = examination.rule, examination.points
     assert result.node is not None
     start = _start(examination)
@@ -156,28 +160,25 @@ def _by_name(examination: Examination, result: RuleResult) -> _Namesakes:
         if node.name and node.number >= start and node.op is not INPUT and root_of(node.name) in forward:
             stated.setdefault(node.name, []).append(node)
     truths = [_every_gradient(examination, p) for p in points]
-    right: list[tuple[Node, Node]] = [
-        (u, o) for u, o in zip(rule.upstreams, rule.outputs, strict=True)
-    ]  # what is the gradient of what
+
+    def is_gradient(node: Node, of: Node) -> bool:
+        pairs = zip(points, truths, strict=True)
+        return all(examination.same(p.values[node.number], t.get(of.number, 0.0)) for p, t in pairs)
+
+    right = list(zip(rule.upstreams, rule.outputs, strict=True))  # what is the gradient of what
+    wrong: list[tuple[str, Node, Node]] = []
     for name, nodes in stated.items():
         pairs = [(n, f) for n in nodes for f in forward[root_of(name)] if n.shape == f.shape]
-        found = next(
-            (
-                (n, f)
-                for n, f in pairs
-                if all(
-                    examination.same(p.values[n.number], t.get(f.number, 0.0))
-                    for p, t in zip(points, truths, strict=True)
-                )
-            ),
-            None,
-        )
-        if found is not None:
-            right.append(found)
-        elif nodes[-1] is not result.node and pairs:
-            node, of = pairs[-1]
-            return _Namesakes(_goal_for(examination, name, node, of, right, [t.get(of.number, 0.0) for t in truths]))
-    return _Namesakes(None)
+        found = [(n, f) for n, f in pairs if is_gradient(n, f)]
+        right += found
+        if pairs and not found and not wrong and nodes[-1] is not result.node:
+            ends = dict.fromkeys((pairs[-1], pairs[0]))
+            wrong = [(name, node, of) for node, of in ends]
+    goals = [
+        _goal_for(examination, name, node, of, right, [t.get(of.number, 0.0) for t in truths])
+        for name, node, of in wrong
+    ]
+    return {n.number for n, _ in right if n is not result.node}, goals
 
 
 def _goal_for(
@@ -192,7 +193,7 @@ def _goal_for(
         order = backward_order(output, None, rule.graph.nodes)
         if of not in order:
             continue
-        values = [_gradient([order], [p.values[upstream.number]], p.values, of, None) for p in examination.points]
+        values = [_gradient([order], [p.values[upstream.number]], p.values, of) for p in examination.points]
         if all(examination.same(v, t) for v, t in zip(values, truths, strict=True)):
             expected = _adjoint(examination, order, upstream, of)
             return replace(whole, outputs=(output,), upstreams=(upstream,), expected=expected)
@@ -240,9 +241,9 @@ def _gradient(
     seeds: Sequence[Any],
     values: Sequence[Any],
     operand: Node,
-    left_out: tuple[Node, int] | None,
+    left_out: Collection[tuple[int, int]] = (),
 ) -> Any:
-    """The gradient of an operand, without what one consumer sends to one of its operands."""
+    """The gradient of an operand, without what some consumers (by number) send to an operand of theirs."""
     whole: Any = np.zeros(operand.shape)
     with np.errstate(all="ignore"):
         for order, seed in zip(orders, seeds, strict=True):
@@ -253,7 +254,7 @@ def _gradient(
                     continue
                 arguments = [values[o.number] for o in node.operands]
                 for slot, target in node.op.passing(node.operands):
-                    if left_out is None or node is not left_out[0] or slot != left_out[1]:
+                    if (node.number, slot) not in left_out:
                         c = contribution(node, slot, g, values[node.number], arguments)
                         arrived[target.number] = arrived[target.number] + c if target.number in arrived else c
             whole = whole + arrived.get(operand.number, 0.0)
@@ -290,7 +291,7 @@ NUMBER = "wrong number: another one belongs here"
 class _Search:
     """Tries edits on what a rule computes."""
 
-    def __init__(self, examination: Examination, goal: _Goal) -> None:
+    def __init__(self, examination: Examination, goal: _Goal, right: set[int]) -> None:
         self.examination = examination
         self.goal = goal
         self.points = examination.points
@@ -299,7 +300,11 @@ class _Search:
         tape = Tape()
         self.known: dict[int, int] = {}
         start = _start(examination)
-        tape.write(goal.root, lambda n: n.op is INPUT or n.number < start, known=self.known, shared=True)
+
+        def is_given(n: Node) -> bool:
+            return n.op is INPUT or n.number < start or (n.number in right and n is not goal.root)
+
+        tape.write(goal.root, is_given, known=self.known, shared=True)
         self.at = [{id(n): p.values[n.number] for n in examination.rule.graph.nodes} for p in self.points]
         with np.errstate(all="ignore"):
             values = [tape.values(at) for at in self.at]
@@ -378,6 +383,7 @@ class _Search:
             for change in edits_of_step(tape, at, values):
                 yield _one(change.undoing + late, at, change.made, change.undoes)
             yield from self._more(at, late)
+            yield from self._of_uses(at, tensors, late)
             if is_number(tape, at):
                 continue
             if step.node is None or len(tape.users(at)) == 1:
@@ -387,6 +393,31 @@ class _Search:
                     inner = step.node is None
                     slip = slips.MASK_ON_WRONG_TENSOR if self._feeds_a_mask(at) else slips.WRONG_OPERAND
                     yield _one(2.3 + late + inner, at, self._as_made(node, at), slip)
+
+    def _of_uses(self, at: int, tensors: Sequence[Node], late: float) -> Iterator[_Edit]:
+        """Another tensor, or the transpose, in one place of several in which a tensor is used."""
+        tape, values = self.tape, self.values[0]
+        assert tape is not None
+        step = tape.steps[at]
+        for slot, used in enumerate(step.operands):
+            if (
+                step.op is None
+                or (len(tape.users(used)) < 2 and step.operands.count(used) < 2)
+                or is_number(tape, used)
+            ):
+                continue
+
+            def edited(made: Any, slot: int = slot) -> Made:
+                assert step.op is not None
+                return Made(step.op, (*step.operands[:slot], made, *step.operands[slot + 1 :]), step.settings)
+
+            shape = np.shape(values[used])
+            if len(shape) == 2:
+                yield _one(2.05 + late, at, edited(Made(transpose, (used,))), slips.MISSING_TRANSPOSE)
+            slip = slips.MASK_ON_WRONG_TENSOR if is_mask(values[at]) else slips.WRONG_OPERAND
+            for node in tensors:
+                if node is not tape.steps[used].origin and node is not tape.steps[used].node and node.shape == shape:
+                    yield _one(2.32 + late, at, edited(self._as_made(node, at)), slip)
 
     def _more(self, at: int, late: float) -> Iterator[_Edit]:
         """Edits that rules need and lines of homework do not."""
@@ -421,6 +452,9 @@ class _Search:
                 yield _one(2.35 + late, at, right, NUMBER)
         if is_number(tape, at):
             return
+        if not is_mask(values[at]):
+            for exponent in (2.0, 0.5, -1.0):
+                yield _one(2.28 + late, at, Made(POWER, (at, exponent)), slips.WRONG_EXPONENT)
         for axis_ in range(len(shape)):
             yield _one(2.45 + late, at, Made(flip, (at,), {"axis": axis_}), slips.KERNEL_FLIP)
         users = [np.ndim(values[u]) for u in tape.users(at)]
@@ -506,6 +540,14 @@ class _Search:
             for at in steps:
                 for op in (TIMES, DIVIDE):
                     yield _one(0, at, Made(op, (at, number)), slips.CONSTANT)
+        start = _start(self.examination)
+        forward = rule.graph.nodes[:start]
+        numbers: set[float] = {n.data for n in forward if n.op is CONSTANT and type(n.data) is float}
+        for number in sorted(numbers - sizes):
+            for at in steps:
+                for op in (PLUS, MINUS, TIMES, DIVIDE):
+                    slip = slips.CONSTANT if op in (TIMES, DIVIDE) else slips.MISSING_TERM
+                    yield _one(0, at, Made(op, (at, number)), slip)
         tensors = self._tensors()
         chosen = [at for at in range(tape.root) if any(len(tape.steps[u].operands) == 3 for u in tape.users(at))]
         for at in (*steps, *chosen):
@@ -572,7 +614,7 @@ class _Search:
         assert tape is not None
         made = dict(edit.changes)[edit.at]
         change = {edit.at: made}
-        head = self.heads[edit.at]
+        head = self._head(edit)
         while (
             tape.steps[head].op is assigned
             and head != edit.at
@@ -592,6 +634,15 @@ class _Search:
                 return f"{before} -> {after}"
         return ""
 
+    def _head(self, edit: _Edit) -> int:
+        """The definition in which an edit is shown: that which uses it, if it is put around a whole definition."""
+        tape, made = self.tape, dict(edit.changes)[edit.at]
+        assert tape is not None
+        users = tape.users(edit.at)
+        around = type(made) is Made and edit.at in made.operands
+        whole = self.heads[edit.at] == edit.at and edit.at != tape.root
+        return self.heads[users[0]] if around and whole and len(users) == 1 else self.heads[edit.at]
+
     def _is_under(self, at: int, root: int) -> bool:
         tape = self.tape
         assert tape is not None
@@ -601,7 +652,9 @@ class _Search:
         """The line of the definition that is edited, if that is another one."""
         tape = self.tape
         assert tape is not None
-        origin = tape.steps[edit.at].origin or tape.steps[self.heads[edit.at]].origin
+        head = self._head(edit)
+        inside = head == self.heads[edit.at]
+        origin = (tape.steps[edit.at].origin if inside else None) or tape.steps[head].origin
         if span is None or origin is None or origin.line == span.line:
             return span
         return _line(span, origin.line) or span
@@ -610,26 +663,28 @@ class _Search:
 
     def of_the_sweep(self) -> str:
         """A slip of the derivation rather than of the formula, in words; empty if there is none."""
-        return (
-            self._swapped_upstreams()
-            or self._missing_path()
-            or ("" if not self._is_diagonal() else _told(slips.SOFTMAX_DIAGONAL))
-        )
+        return self._swapped_upstreams() or self._missing_path() or (DIAGONAL if self._is_diagonal() else "")
 
     def _orders(self) -> list[Sequence[Node]]:
         nodes = self.examination.rule.graph.nodes
         return [backward_order(output, None, nodes) for output in self.goal.outputs]
 
-    def _gives(self, orders: Sequence[Sequence[Node]], upstreams: Sequence[Node | None], left_out: Any = None) -> bool:
-        """Whether the rule gives the gradient with some of what comes back, at every point."""
+    def _gives(
+        self,
+        orders: Sequence[Sequence[Node]],
+        upstreams: Sequence[Node | None],
+        left_out: Any = (),
+        truth: bool = False,
+    ) -> bool:
+        """Whether the rule gives, or the truth is, the gradient with some of what comes back, at every point."""
         taken = [(o, u) for o, u in zip(orders, upstreams, strict=True) if u is not None]
-        for point in self.points:
+        for point, right in zip(self.points, self.goal.truths, strict=True):
             seeds = [point.values[u.number] for _, u in taken]
             try:
                 found = _gradient([o for o, _ in taken], seeds, point.values, self.goal.operand, left_out)
             except FAULTS:
                 return False
-            if not self.examination.same(point.values[self.goal.root.number], found):
+            if not self.examination.same(found, right if truth else point.values[self.goal.root.number]):
                 return False
         return True
 
@@ -652,13 +707,16 @@ class _Search:
     def _missing_path(self) -> str:
         orders, goal = self._orders(), self.goal
         edges = dict.fromkeys((n, s) for order in orders for n in order for s, _ in n.op.passing(n.operands))
-        for node, slot in list(edges)[:EDGES]:
-            if self._gives(orders, goal.upstreams, (node, slot)):
+        tried = list(edges)[:EDGES]
+        # what makes no difference, such as what goes through the maximum in a softmax, is left out with it
+        idle = {(n.number, s) for n, s in tried if self._gives(orders, goal.upstreams, {(n.number, s)}, truth=True)}
+        for node, slot in tried:
+            each = {(node.number, slot)}
+            if self._gives(orders, goal.upstreams, each) or self._gives(orders, goal.upstreams, each | idle):
                 to, by = node.operands[slot], _formula(node, 8)
-                through = node.name or by or f"line {node.line}"
+                through = f"`{node.name or by}` (line {node.line})" if node.name or by else f"line {node.line}"
                 to_name = to.name or _formula(to, 6) or "its operand"
-                line = f" (line {node.line})" if node.line else ""
-                return f"{slips.MISSING_PATH.name}: the contribution of `{through}`{line} to `{to_name}` is left out"
+                return f"{slips.MISSING_PATH.name}: the contribution of {through} to `{to_name}` is left out"
         return ""
 
     def _is_diagonal(self) -> bool:
@@ -673,7 +731,7 @@ class _Search:
                 seed = np.zeros(shape)
                 seed[place] = 1.0
                 try:
-                    diagonal[place] = _gradient(orders, [seed], point.values, goal.operand, None)[place]
+                    diagonal[place] = _gradient(orders, [seed], point.values, goal.operand)[place]
                 except FAULTS:
                     return False
             upstream = point.values[goal.upstreams[0].number]

@@ -11,7 +11,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from gradcli.problems import Label
 from gradcli.render.numbers import number, shape_text
+from gradcli.render.problems import drawn
 from gradcli.render.table import Column, Table, filled, fits, print_headline, print_table
 from gradcli.report import Report
 from gradcli.verify.verdict import Check, Entry, GradientCheck, ResultCheck, Verdict, worst
@@ -296,15 +298,16 @@ class _Page:
         if rules:
             self.console.print()
         for name, results in rules.items():
-            told = dict.fromkeys((r.verdict, r.sentence, r.slip) for r in results if not r.right)
-            for verdict, sentence, slip in told:  # once, however many calls there are
-                for line in filled(sentence, self.console.width):
-                    self.console.print(Text(line, STYLES[verdict]), soft_wrap=True)
-                if slip:
-                    self.console.print(Text.assemble(("slip: ", "bold"), slip), soft_wrap=True)
+            told = {r.sentence: r for r in reversed(results) if not r.right}  # once, however many calls there are
+            for result in reversed(told.values()):
+                lines = _result_lines(result, self.console.width)
+                self.console.print(Text("\n").join(lines), soft_wrap=True)
             if not told:
                 count = _count(len({(r.position, r.operand) for r in results}), "result")
                 self.console.print(Text(f"{name}: right ({count})", STYLES[Verdict.AGREE]), soft_wrap=True)
+            for note in dict.fromkeys(f"{r.sentence}: {r.note}" for r in results if r.right and r.note):
+                for line in filled(note, self.console.width):
+                    self.console.print(Text(line), soft_wrap=True)
 
     def summary(self) -> None:
         """How many entries have which verdict, and what that means for kinks."""
@@ -331,6 +334,19 @@ class _Page:
             self.console.print()
         for note in notes:
             self.console.print(Text.assemble(("note: ", "bold"), note), soft_wrap=True)
+
+
+def _result_lines(result: ResultCheck, width: int) -> list[Text]:
+    """A result of a stated rule that is not right, drawn as a fault is: the line at fault, the slip and the edit."""
+    which, _, message = result.sentence.partition(": ")
+    labels: list[Label] = [Label(result.span, "")] if result.span is not None else []
+    remarks = [("slip", result.slip), ("edit", result.edit), ("note", result.note)]
+    if result.problem is not None:
+        labels = list(result.problem.labels) or labels
+        remarks.append(("help", result.problem.help))
+    remarks = [(kind, text) for kind, text in remarks if text]
+    head = Text(f"{which}: ", STYLES[result.verdict])
+    return drawn(head, message, labels, remarks, width=width)
 
 
 def summary_lines(check: Check, write: Callable[[float], str]) -> list[str]:

@@ -70,6 +70,8 @@ class Rules(Functions):
     recording = False
     unasked: Sequence[Any] = ()
     """The outputs of the forward part that is being read which have no gradient, as it says."""
+    forward_names: dict[int, str]
+    """The names that nodes have in the forward part, by `id`: a rule may give them others."""
     asked_for: set[int]
     """The numbers of the nodes for which the program itself asks for a gradient, as PyTorch's `requires_grad` does."""
     failed: dict[int, CustomRule]
@@ -365,6 +367,7 @@ class Rules(Functions):
         outputs: list[Any] = []
         stand_ins: list[Any] = []
         gs: list[Any] = []
+        cache: Any = None
         quiet, note = reading.guessed, ""
         try:
             stand_ins = [
@@ -375,13 +378,15 @@ class Rules(Functions):
                 if number:
                     stand_ins[at] = nodes[at] = self.graph.input(values[at], "float64", reading.names[at], self.line)
             outputs, cache = reading.forward(stand_ins)
+            self.forward_names = {id(n): n.name for n in self.graph.nodes[mark:]}
             asked = [o for o in outputs if self._is_output(o)]
             if asked:
                 gs = self._upstream(reading, outputs, asked)
                 found = reading.backward(gs, stand_ins, cache)
-                self._keep(reading, nodes, stand_ins, asked, gs, found, mark)
+                self._keep(reading, nodes, stand_ins, asked, gs, found, mark, _unpacked(reading.rule, cache))
         except (GradError, Silent, CannotEvaluate) as error:
-            if not gs or not self._is_told(reading, error, self.problems[faults:], nodes, stand_ins, outputs, gs, mark):
+            told = self.problems[faults:]
+            if not gs or not self._is_told(reading, error, told, nodes, stand_ins, outputs, gs, cache, mark):
                 if not reading.guessed:
                     raise
                 note = self._unread(reading, error, self.problems[faults:]) if gs else ""
@@ -423,6 +428,7 @@ class Rules(Functions):
         stand_ins: list[Any],
         outputs: list[Any],
         gs: list[Any],
+        cache: Any,
         mark: int,
     ) -> bool:
         """Keeps that a rule cannot be read through; not if the faults say nothing about the rule."""
@@ -436,7 +442,7 @@ class Rules(Functions):
         copies = _Copies(self, mark)
         copies.take(self.graph.nodes[mark:])
         asked = [o for o in outputs if self._is_output(o)]
-        results = []
+        results: list[RuleResult] = []
         for name, stand_in, node in zip(reading.names, stand_ins, nodes, strict=True):
             if type(stand_in) is Node and stand_in.number >= mark and node is not None and node.differentiable:
                 span = rule.part.span(rule.tree)
@@ -450,6 +456,7 @@ class Rules(Functions):
             tuple(copies.of(g) for g in gs if type(g) is Node),
             {},
             tuple(results),
+            unpacked=tuple((name, copies.of(node)) for name, node in _unpacked(rule, cache)),
             failure=tuple(told),
         )
         self.failed[id(rule.tree)] = found
@@ -478,6 +485,7 @@ class Rules(Functions):
         gs: list[Any],
         found: Any,
         mark: int,
+        unpacked: Sequence[tuple[str, Node]],
     ) -> None:
         rule = reading.rule
         told = _Results(self, reading, found)
@@ -503,6 +511,7 @@ class Rules(Functions):
                 tuple(results),
                 tuple(copies.of(n) for n in self.decided if n.number >= mark),
                 tuple(told.complaints),
+                tuple((name, copies.of(node)) for name, node in unpacked),
             )
         )
 
@@ -520,9 +529,9 @@ class Rules(Functions):
             root = spellings.get(root_of(name))
             if root is not None and root != name:
                 kept.append((f"self.{root}", target.attributes[root], value, _where_set(rule, name)))
-        lists = target.attributes.get("params"), target.attributes.get("grads")
-        if all(isinstance(entries, list) for entries in lists):
-            for at, (weight, gradient) in enumerate(zip(*lists, strict=False)):
+        weights, gradients = target.attributes.get("params"), target.attributes.get("grads")
+        if isinstance(weights, list) and isinstance(gradients, list):
+            for at, (weight, gradient) in enumerate(zip(weights, gradients, strict=False)):
                 kept.append((f"self.params[{at}]", weight, gradient, rule.tree))
         results = []
         for name, weight, gradient, place in kept:
@@ -641,7 +650,8 @@ class _Copies:
             inside = node.op is INPUT and node.number >= self.mark
             value = node.data if inside else Functions.value_of(reader, node)
             differentiable = node.differentiable and node.op is INPUT
-            new = graph.input(value, node.dtype, node.name, node.line, differentiable=differentiable)
+            name = (_last_name(node.name) or node.name) if inside else node.name
+            new = graph.input(value, node.dtype, name, node.line, differentiable=differentiable)
             if not inside:
                 self.outside.append(new)
         else:
@@ -654,7 +664,7 @@ class _Copies:
                 node.dtype,
                 len(graph.nodes),
                 node.differentiable,
-                _last_name(node.name),
+                _last_name(reader.forward_names.get(id(node)) or node.name),
                 node.line,
             )
             graph.nodes.append(new)
@@ -752,7 +762,7 @@ class _Results:
             if value is None and (self._unasked(node) or type(reading.values[n]) is float):
                 continue
             mapped = copies.of(value) if type(value) is Node else None
-            span, text = rule.part.span(place), rule.part.text_of(place)
+            span, text = rule.part.span(place), "None" if value is None else rule.part.text_of(place)
             results.append(RuleResult(reading.names[n], operand, mapped, span, text, which + 1))
         if reading.strict:
             for extra in range(len(asked), len(self.values)):
@@ -839,6 +849,32 @@ def _last_name(name: str) -> str:
     return last if last.isidentifier() else ""
 
 
+def _unpacked(rule: Function, cache: Any) -> list[tuple[str, Node]]:
+    """The names that a rule gives to what was kept for it: `x, w = ctx.saved_tensors`, `x = cache[0]`."""
+    kept = cache.attributes.get("saved_tensors", ()) if isinstance(cache, Instance) else cache
+    if isinstance(rule.tree, ast.Lambda) or not isinstance(kept, (list, tuple)):
+        return []
+    takes = _parameters(rule)
+
+    def is_cache(part: ast.AST) -> bool:
+        return (isinstance(part, ast.Name) and part.id in takes) or (
+            isinstance(part, ast.Attribute) and part.attr == "saved_tensors"
+        )
+
+    found = []
+    for part in ast.walk(rule.tree):
+        if not isinstance(part, ast.Assign) or len(part.targets) != 1:
+            continue
+        target, value = part.targets[0], part.value
+        if isinstance(target, (ast.Tuple, ast.List)) and is_cache(value) and len(target.elts) == len(kept):
+            found += [(t.id, v) for t, v in zip(target.elts, kept, strict=True) if isinstance(t, ast.Name)]
+        elif isinstance(target, ast.Name) and isinstance(value, ast.Subscript) and is_cache(value.value):
+            at = value.slice.value if isinstance(value.slice, ast.Constant) else None
+            if isinstance(at, int) and -len(kept) <= at < len(kept):
+                found.append((target.id, kept[at]))
+    return [(name, value) for name, value in found if type(value) is Node]
+
+
 def _returned(rule: Function) -> ast.expr | None:
     """What a rule returns, as it is written."""
     if isinstance(rule.tree, ast.Lambda):
@@ -851,10 +887,9 @@ def _where_defined(rule: Function, name: ast.Name) -> ast.AST:
     """What a rule last puts under a name that it returns; the name itself if that is done in steps."""
     found: list[tuple[int, ast.AST]] = []
     for part in ast.walk(rule.tree):
-        targets = (
-            part.targets if isinstance(part, ast.Assign) else [part.target] if isinstance(part, ast.AugAssign) else []
-        )
-        for target in targets:
+        if not isinstance(part, (ast.Assign, ast.AugAssign)):
+            continue
+        for target in part.targets if isinstance(part, ast.Assign) else [part.target]:
             whole = isinstance(part, ast.Assign) and isinstance(target, ast.Name)
             base: ast.AST = target
             while isinstance(base, (ast.Subscript, ast.Attribute)):

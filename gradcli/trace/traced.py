@@ -43,7 +43,8 @@ class CustomRule:
 
     `graph` holds the forward part from `inputs` to `outputs`, and the rule from those and `upstreams`, one for each
     output, to `results`.  It is the graph of what the program does where the `guards` have the values that they have
-    here.  `failure` is why a rule cannot be computed at all; `complaints` say what else is wrong with it.
+    here.  `failure` is why a rule cannot be computed at all; `complaints` say what else is wrong with it.  `unpacked`
+    are the rule's names for what the forward part kept.
     """
 
     name: str
@@ -56,6 +57,7 @@ class CustomRule:
     results: tuple[RuleResult, ...] = ()
     guards: tuple[Node, ...] = ()
     complaints: tuple[str, ...] = ()
+    unpacked: tuple[tuple[str, Node], ...] = ()
     failure: tuple[Problem, ...] = ()
 
 

@@ -105,7 +105,7 @@ class Examination:
             elif purpose := self._purpose(result):
                 verdict, note = Verdict.UNRESOLVED, purpose
             else:
-                verdict, slip = Verdict.DISAGREE, _slip(self, result)
+                verdict, slip = Verdict.DISAGREE, self._mixed_up(node) or _slip(self, result)
                 if not slip and node is not None and (exact := self._exactly()) is not None:
                     examination, slip = exact, _slip(exact, result)
                 note = self._entries(result)
@@ -131,7 +131,8 @@ class Examination:
         problem = rule.failure[0]
         right = []
         for result in rule.results:
-            if result.operand is not None and (expected := self._expected(result.operand)):
+            expected = "0" if result.operand is None else self._expected(result.operand)
+            if expected not in ("", "0"):
                 right.append(f"{expected} for {result.name}")
         return ResultCheck(
             rule=rule.name,
@@ -141,6 +142,7 @@ class Examination:
             line=rule.line,
             fault=f"it fails in line {problem.line}: {problem.message}",
             note=f"right: {', '.join(right)}" if right else "",
+            slip=self._mixed_up(None),
             span=problem.labels[0].span if problem.labels else rule.span,
             problem=problem,
         )
@@ -342,6 +344,19 @@ class Examination:
                 "gradient"
             )
         return ""
+
+    def _mixed_up(self, result: Node | None) -> str:
+        """What the rule takes for another thing than the forward part kept, in words, if a result is made of it."""
+        rule = self.rule
+        used = None if result is None else {id(n) for n in _ancestors(result)}
+        known = {n.name: n for n in rule.graph.nodes if n.name and n.number <= max(o.number for o in rule.outputs)}
+        found = []
+        for name, node in rule.unpacked:
+            other = known.get(name)
+            different = other is not None and other is not node and node.name and node.name != name
+            if different and (used is None or id(node) in used):
+                found.append(f"`{name}` holds `{node.name}`")
+        return f"wrong order of what was kept: {', '.join(found)}" if found else ""
 
     # What is told ------------------------------------------------------------------------------------
 
