@@ -18,7 +18,7 @@ import numpy as np
 
 from gradcli.differentiate import adjoint_sweep, contribution, sweep
 from gradcli.graph import CONSTANT, INPUT, Adjoint, Node, backward_order, formula
-from gradcli.graph.op import ALL, Op
+from gradcli.graph.op import ALL, INFIX, Op
 from gradcli.homework.naming.edits import (
     AT,
     DIVIDE,
@@ -35,6 +35,7 @@ from gradcli.homework.naming.edits import (
 )
 from gradcli.homework.naming.tape import FAULTS, Made, Tape
 from gradcli.ops.arrange import assigned, index, reshape, transpose
+from gradcli.ops.elementwise import exp, log
 from gradcli.ops.rearrange import flip
 from gradcli.ops.reduce import mean, total
 from gradcli.problems import Span, slips
@@ -46,6 +47,7 @@ from gradcli.verify.check import check as check_gradients
 from gradcli.verify.custom import Examination, Point
 from gradcli.verify.verdict import Check, ResultCheck, Verdict
 
+NOT = INFIX["u~"]
 SECONDS = 1.5
 """What the search for one slip may take."""
 STEPS = 400
@@ -77,6 +79,11 @@ def named(check: ResultCheck) -> ResultCheck:
     examination, result = check.evidence
     if result.node is None or not examination.points:
         return check
+    with examination.as_examined():
+        return _named(check, examination, result)
+
+
+def _named(check: ResultCheck, examination: Examination, result: RuleResult) -> ResultCheck:
     whole, (right, inner) = _whole(examination, result), _by_name(examination, result)
     for goal in (*inner, whole):
         search = _Search(examination, goal, right)
@@ -384,6 +391,7 @@ class _Search:
                 yield _one(change.undoing + late, at, change.made, change.undoes)
             yield from self._more(at, late)
             yield from self._of_uses(at, tensors, late)
+            yield from self._of_leaves(at, tensors, late)
             if is_number(tape, at):
                 continue
             if step.node is None or len(tape.users(at)) == 1:
@@ -393,6 +401,16 @@ class _Search:
                     inner = step.node is None
                     slip = slips.MASK_ON_WRONG_TENSOR if self._feeds_a_mask(at) else slips.WRONG_OPERAND
                     yield _one(2.3 + late + inner, at, self._as_made(node, at), slip)
+
+    def _of_leaves(self, at: int, tensors: Sequence[Node], late: float) -> Iterator[_Edit]:
+        """Another operand, of another shape, in the place of one."""
+        tape, values = self.tape, self.values[0]
+        assert tape is not None
+        leaf = tape.steps[at].node
+        if leaf is not None and leaf.op is INPUT:
+            for node in tensors:
+                if node.op is INPUT and node.shape != np.shape(values[at]):
+                    yield _one(2.7 + late, at, self._as_made(node, at), slips.WRONG_OPERAND)
 
     def _of_uses(self, at: int, tensors: Sequence[Node], late: float) -> Iterator[_Edit]:
         """Another tensor, or the transpose, in one place of several in which a tensor is used."""
@@ -412,6 +430,8 @@ class _Search:
                 return Made(step.op, (*step.operands[:slot], made, *step.operands[slot + 1 :]), step.settings)
 
             shape = np.shape(values[used])
+            if not is_mask(values[used]):
+                yield _one(2.2 + late, at, edited(Made(NEGATIVE, (used,))), slips.SIGN)
             if len(shape) == 2:
                 yield _one(2.05 + late, at, edited(Made(transpose, (used,))), slips.MISSING_TRANSPOSE)
             slip = slips.MASK_ON_WRONG_TENSOR if is_mask(values[at]) else slips.WRONG_OPERAND
@@ -470,7 +490,8 @@ class _Search:
         """The functions of one number that the forward part uses."""
         start = _start(self.examination)
         nodes = self.examination.rule.graph.nodes[:start]
-        return list(dict.fromkeys(n.op for n in nodes if is_function(n.op) and not n.data))
+        used = (n.op for n in nodes if is_function(n.op) and not n.data)
+        return list(dict.fromkeys((*used, exp, log)))
 
     def _right_number(self, at: int) -> float | None:
         """The number that makes the result right, if the result is linear in it."""
@@ -542,7 +563,7 @@ class _Search:
                     yield _one(0, at, Made(op, (at, number)), slips.CONSTANT)
         start = _start(self.examination)
         forward = rule.graph.nodes[:start]
-        numbers: set[float] = {n.data for n in forward if n.op is CONSTANT and type(n.data) is float}
+        numbers = {float(n.data) for n in forward if n.op is CONSTANT and type(n.data) is float}  # type: ignore[arg-type]
         for number in sorted(numbers - sizes):
             for at in steps:
                 for op in (PLUS, MINUS, TIMES, DIVIDE):
@@ -553,7 +574,10 @@ class _Search:
         for at in (*steps, *chosen):
             shape = max([np.shape(values[at]), *(np.shape(values[u]) for u in tape.users(at) if at in chosen)], key=len)
             for tensor in tensors:
-                yield from self._with(at, self._as_made(tensor, at), shape, tensor)
+                made = self._as_made(tensor, at)
+                yield from self._with(at, made, shape, tensor)
+                if tensor.dtype == "bool":
+                    yield from self._with(at, Made(NOT, (made,)), shape, tensor)
         for at in steps:
             shape = np.shape(values[at])
             for tensor in tensors:

@@ -469,6 +469,26 @@ def gradient_as_value(span: Span, text: str) -> Problem:
     )
 
 
+@mistake("repeated-index")
+def repeated_index(span: Span, way_out: str) -> Problem:
+    """An assignment sets an entry twice.
+
+    Where an index names an entry twice, `x[i] = v` keeps only one of its numbers, and so does `x[i] += v`, in NumPy and
+    in PyTorch alike: the sum over what belongs to one entry is lost.  That is what goes wrong in the gradient of rows
+    that are taken from a table, where a row may be taken twice.
+
+        i = [1, 0, 1]
+        dW[i] += dy             # wrong: row 1 receives one of its two rows
+        np.add.at(dW, i, dy)    # right: row 1 receives both
+    """
+    return Problem(
+        "repeated-index",
+        "the indices that are set must be different ones: an entry that is set twice keeps one of the numbers only",
+        (Label(span, "an entry is named twice"),),
+        help=way_out,
+    )
+
+
 @mistake("in-place-update")
 def in_place_update(span: Span, name: str, line: int, needs: str) -> Problem:
     """A parameter is changed before the backward pass is finished.

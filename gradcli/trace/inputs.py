@@ -32,6 +32,10 @@ IGNORED = frozenset({"requires_grad", "device", "copy", "out", "name", "label"})
 def create(reader: Expressions, call: Call) -> Any:
     """An input made by a creator; its parameters are its call syntax."""
     make = CREATORS[call.name]
+    if call.name == "full" and len(call.values) == 2 and type(reader.value(call.places[1])) is Node:
+        shape = reader.plain(call.values[0])  # of a number that varies, it is a broadcast
+        settings = {"shape": (shape,) if isinstance(shape, int) else tuple(shape)}
+        return reader.apply(broadcast_to, (reader.value(call.places[1]),), settings, call.place, call.places[1:])
     dtype = call.keywords.pop("dtype", None)
     for word in IGNORED & set(call.keywords):
         del call.keywords[word]
@@ -286,6 +290,15 @@ def _to(reader: Expressions, call: Call) -> Any:
     return call.values[0]
 
 
+def _astype(reader: Any, call: Call) -> Any:
+    """`x.astype(dtype, copy=False)`: of what else NumPy can be told here, nothing changes a value."""
+    from gradcli.trace.binding import operate
+
+    for word in ("copy", "order", "casting", "subok"):
+        call.keywords.pop(word, None)
+    return operate(reader, cast, call)
+
+
 def _as_dtype(dtype: str) -> Callable[[Expressions, Call], Any]:
     def convert(reader: Expressions, call: Call) -> Any:
         """`mask.float()`, `y.long()`: another precision; whole numbers that are labels stay what they are."""
@@ -324,6 +337,7 @@ METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
     "numpy": _leave_graph,
     **dict.fromkeys(("cpu", "cuda", "contiguous", "requires_grad_", "block_until_ready", "retain_grad"), _item),
     "to": _to,
+    "astype": _astype,
     "size": _size,
     "float": _as_dtype("float"),
     "double": _as_dtype("float64"),

@@ -47,7 +47,6 @@ class Interpreter(Rules):
         self.failed = {}
         self.passed = {}
         self.decided = []
-        self.asked_for = set()
         self.backwards: list[Backward] = []
         self.zeroed = False
         """Whether gradients were set to zero after the last backward pass."""

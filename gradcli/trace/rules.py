@@ -12,6 +12,7 @@ PyTorch's class, as a pair of functions, as a layer.  A form says how its forwar
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,8 +31,10 @@ from gradcli.trace.values import Bound, Class, Function, Instance, Items, Owner,
 
 CALLS_CHECKED = 3
 """So many calls of a function are kept for its check."""
-UNREAD = frozenset({"not-in-language", "unknown-function", "unknown-attribute", "recursion", "too-many-steps"})
-"""Faults that say what is not known here, and nothing about the rule."""
+FAILS = frozenset(
+    {"shape-mismatch", "argument-count", "unpack", "unknown-name", "unknown-member", "repeated-index", "no-number"}
+)
+"""Faults that say that a rule goes wrong; others may say what is not known here, and nothing about the rule."""
 
 
 @dataclass(slots=True)
@@ -72,8 +75,6 @@ class Rules(Functions):
     """The outputs of the forward part that is being read which have no gradient, as it says."""
     forward_names: dict[int, str]
     """The names that nodes have in the forward part, by `id`: a rule may give them others."""
-    asked_for: set[int]
-    """The numbers of the nodes for which the program itself asks for a gradient, as PyTorch's `requires_grad` does."""
     failed: dict[int, CustomRule]
     """Rules that could not be read through, by their syntax."""
     passed: dict[int, bool]
@@ -307,12 +308,12 @@ class Rules(Functions):
                 f"line {self.line}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
             )
         failed = self.failed.get(id(function.tree)) if known else None
-        if failed is None:
+        if failed is None and not (known and self._has_a_misfit()):
             return super().call_function(function, values, words, place, owner, places)
         faults = len(self.problems)
         try:
             found = super().call_function(function, values, words, place, owner, places)
-        except (GradError, Silent):  # told as a finding about the rule
+        except (GradError, Silent):  # told as a finding about the rule, or about the one before it
             del self.problems[faults:]
             self.forget_reports(faults)
             self.passed[id(function.tree)] = False
@@ -320,10 +321,37 @@ class Rules(Functions):
         self.passed.setdefault(id(function.tree), True)
         return found
 
+    def _has_a_misfit(self) -> bool:
+        """Whether a result of a rule has another shape than it should, so that the next rule cannot work on it."""
+        return any(
+            r.operand is not None and (r.node is None or r.node.shape != r.operand.shape)
+            for rule in self.result.custom_rules
+            for r in rule.results
+        )
+
     def settle_rules(self) -> None:
         """Takes back that rules fail which the program itself calls, and which do not: they are of another kind."""
         disproved = [rule for tree, rule in self.failed.items() if self.passed.get(tree)]
         self.result.custom_rules[:] = [r for r in self.result.custom_rules if not any(r is d for d in disproved)]
+
+    def takes_no_gradient(self, node: Node) -> bool:
+        """Whether a program that says which of its tensors take a gradient says so of none that a node is made of."""
+        text = self.program.source.text
+        if "torch" not in self.imported or "requires_grad" not in text:
+            return False
+        lines, stack, seen = self.program.source.lines, [node], set()
+        while stack:
+            top = stack.pop()
+            if top.number in seen:
+                continue
+            seen.add(top.number)
+            stack.extend(top.operands)
+            if top.op is INPUT:
+                line = lines[top.line - 1] if 0 < top.line <= len(lines) else ""
+                later = re.search(rf"\b{re.escape(top.name)}\.requires_grad", text) if top.name else None
+                if later or "requires_grad" in line or "Parameter" in line or top.number in self.parameter_numbers:
+                    return False
+        return True
 
     def unpackings(self, name: str) -> list[list[str]]:
         """The names that the program gives to the results of a function, wherever it unpacks them."""
@@ -436,7 +464,7 @@ class Rules(Functions):
         told = _faults(reading, error, problems)
         call = self.span(reading.place).line
         foreign = reading.guessed and any(p.code == "argument-count" and p.line == call for p in told)
-        if not told or foreign or any(p.code in UNREAD for p in told):
+        if not told or foreign or any(p.code not in FAILS for p in told):
             return False
         self.checked[id(rule.tree)] = CALLS_CHECKED
         copies = _Copies(self, mark)
@@ -466,7 +494,7 @@ class Rules(Functions):
     def _unread(self, reading: Reading, error: Exception, problems: Sequence[Problem]) -> str:
         """A note on what is not known here and keeps a rule from being checked."""
         for problem in _faults(reading, error, problems):
-            if problem.code in UNREAD:
+            if problem.code not in FAILS:
                 return f"line {problem.line}: `{reading.title}` is not checked: {problem.message}"
         return ""
 
@@ -714,7 +742,22 @@ class _Results:
             distinct = len(set(self.spelt)) == len(self.spelt)
             if self.spelt and distinct and all(s in names for s in self.spelt):
                 return {n: self.spelt.index(name) for n, name in zip(asked, names, strict=True) if name in self.spelt}
+            if self.spelt and distinct and all(self.spelt) and not any(s in names for s in self.spelt):
+                return {}  # they are of what the function has in a dictionary
         return {n: at for at, n in enumerate(asked) if at < len(self.values)}
+
+    def _of_parameters(self, copies: _Copies) -> list[RuleResult]:
+        """The results that are named after entries of a dictionary: `grads["W1"]` for `params["W1"]`."""
+        rule = self.reading.rule
+        weights = {_entry_name(n.name): n for n in copies.outside if n.differentiable}
+        results = []
+        for at, (spelt, value, place) in enumerate(zip(self.spelt, self.values, self.places, strict=True)):
+            operand = weights.get(spelt)
+            if operand is not None:
+                node = copies.of(value) if type(value) is Node else None
+                text = rule.part.text_of(place)
+                results.append(RuleResult(operand.name, operand, node, rule.part.span(place), text, at + 1))
+        return results
 
     def _taken_as(self, asked: Sequence[int]) -> dict[int, int] | None:
         """What the program takes the results for: `dx, dw = affine_backward(dout, cache)`; None if it does not say."""
@@ -743,6 +786,8 @@ class _Results:
         asked = list(range(len(operands))) if reading.asked is None else list(reading.asked)
         order = self._order(asked)
         results = []
+        if not order and not reading.ordered:
+            return self._of_parameters(copies)
         for at, n in enumerate(asked):
             operand, node = operands[n], nodes[n]
             flows = operand is not None and operand.differentiable and node is not None and node.differentiable
@@ -779,8 +824,7 @@ class _Results:
 
     def _unasked(self, node: Node | None) -> bool:
         """Whether `None` is the right answer for an operand: PyTorch asks for no gradient of it."""
-        asked = self.reader.asked_for
-        return bool(asked) and node is not None and node.op is INPUT and node.number not in asked
+        return node is not None and self.reader.takes_no_gradient(node)
 
 
 def _output_and_cache(result: Any) -> tuple[Any, Any]:
@@ -841,6 +885,11 @@ def _seed(shape: tuple[int, ...], which: int) -> Any:
     generator = np.random.default_rng(7 + which)
     value = generator.uniform(0.4, 1.6, shape) * generator.choice([-1.0, 1.0, 1.0], shape)
     return value if shape else float(value)
+
+
+def _entry_name(name: str) -> str:
+    """The entry that a leaf is, in small letters: `w1` for `params["W1"]`."""
+    return re.sub(r"\W+", " ", name).split()[-1].lower() if re.search(r"\w", name) else ""
 
 
 def _last_name(name: str) -> str:

@@ -178,11 +178,9 @@ def _set_part(self: Interpreter, target: ast.Subscript, base: Node, value: Any, 
     key = index_parts(self, target)
     if key_repeats(base.shape, key):
         if not isinstance(value, (int, float)):
-            expected = "different ones: an entry that is set twice keeps one of the numbers only"
-            found = "an entry that is named twice"
-            raise GradError(
-                meaning.wrong_argument(self.span(target.slice), "the indices that are set", expected, found)
-            )
+            array, indices = self.text(target.value), self.text(target.slice)
+            way_out = f"np.add.at({array}, {indices}, ...) adds up what belongs to one entry"
+            raise GradError(meaning.repeated_index(self.span(target.slice), way_out))
         chosen = np.zeros(base.shape, bool)
         chosen[key] = True
         parts = (self.graph.constant(chosen), self.operand(value, place), base)

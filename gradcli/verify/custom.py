@@ -12,6 +12,7 @@ gradient, because the forward part passes a tensor on unchanged or is flat, as r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,8 +65,27 @@ def check_custom_rules(report: Report) -> list[ResultCheck]:
 class Examination:
     """The examination of one rule at one call."""
 
-    def __init__(self, rule: CustomRule) -> None:
+    def __init__(self, rule: CustomRule, left_out: Sequence[Node] = ()) -> None:
         self.rule = rule
+        self.left_out = left_out
+        """Numbers of the forward part that are 0 in this examination."""
+        with self.as_examined():
+            self._examine()
+
+    @contextmanager
+    def as_examined(self) -> Iterator[None]:
+        """Within it, the numbers that are left out are 0 in the graph, too."""
+        before = [n.data for n in self.left_out]
+        try:
+            for n in self.left_out:
+                n.data = 0.0
+            yield
+        finally:
+            for n, data in zip(self.left_out, before, strict=True):
+                n.data = data
+
+    def _examine(self) -> None:
+        rule = self.rule
         nodes = rule.graph.nodes
         self.orders = [backward_order(output, None, nodes) for output in rule.outputs]
         self.reaching = {node.number for order in self.orders for node in order}
@@ -317,14 +337,7 @@ class Examination:
     def _exactly(self) -> Examination | None:
         """The examination without the tiny numbers of the forward part; None if it has none."""
         tiny = self._tiny_numbers()
-        before = [n.data for n in tiny]
-        try:
-            for n in tiny:
-                n.data = 0.0
-            return Examination(self.rule) if tiny else None
-        finally:
-            for n, data in zip(tiny, before, strict=True):
-                n.data = data
+        return Examination(self.rule, tiny) if tiny else None
 
     def _purpose(self, result: RuleResult) -> str:
         """Why a rule is there to give another gradient than the derivative; empty if nothing says so."""
@@ -523,7 +536,7 @@ def _is_mean(found: Any, point: Point, result: RuleResult) -> bool:
 
 
 def _lacks_upstream(found: Any, point: Point, result: RuleResult) -> bool:
-    if _same(found, point.without_upstream[result.operand.number]):
+    if _same(found, point.without_upstream[result.operand.number]):  # type: ignore[union-attr]
         return True
     return np.shape(found) == np.shape(point.g) and _same(np.asarray(found) * point.g, _truth(point, result))
 
@@ -700,4 +713,5 @@ def _edited(
                     values[node.number] = node.op.forward(*operands, **node.settings)
             except (ValueError, TypeError, ArithmeticError, IndexError):
                 return False
-    return _same(values.get(result.node.number, np.nan), point.truth[result.operand.number])
+    right = point.truth[result.operand.number]  # type: ignore[union-attr]
+    return _same(values.get(result.node.number, np.nan), right)
