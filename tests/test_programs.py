@@ -294,7 +294,7 @@ REFUSED = {
     "mutual recursion": ("def f(a):\n    return g(a)\ndef g(a):\n    return f(a)\nL = f(x)", "recursion"),
     "a loop over a number": ("for t in x:\n    L = x", "wrong-argument"),
     "a missing entry": ("p = {}\nL = x * p['q']", "unknown-member"),
-    "indices set twice": ("z = w * x\nz[[0, 0]] = [x, y]\nL = sum(z)", "wrong-argument"),
+    "indices set twice": ("z = w * x\nz[[0, 0]] = [x, y]\nL = sum(z)", "repeated-index"),
     "a part that does not fit": ("z = w * x\nz[:2] = w\nL = sum(z)", "shape-mismatch"),
     "a dictionary in arithmetic": ("p = {'a': x}\nL = p * 2", "wrong-kind"),
     "an object in arithmetic": ("class N:\n    pass\nn = N()\nL = n + x", "wrong-kind"),

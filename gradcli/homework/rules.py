@@ -8,6 +8,7 @@ out: then the gradient with one of the forward part's values held constant is wh
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -556,14 +557,14 @@ class _Search:
         assert tape is not None
         steps = [at for at in range(tape.root, -1, -1) if not is_number(tape, at) and not is_mask(values[at])]
         rule = self.examination.rule
-        sizes = {float(n) for node in rule.inputs.values() for n in (*node.shape, np.prod(node.shape))}
+        sizes = {float(n) for node in rule.inputs.values() for n in (*node.shape, math.prod(node.shape))}
         for number in (2.0, 3.0, *sorted(sizes - {0.0, 1.0, 2.0, 3.0})):
             for at in steps:
                 for op in (TIMES, DIVIDE):
                     yield _one(0, at, Made(op, (at, number)), slips.CONSTANT)
         start = _start(self.examination)
         forward = rule.graph.nodes[:start]
-        numbers = {float(n.data) for n in forward if n.op is CONSTANT and type(n.data) is float}  # type: ignore[arg-type]
+        numbers = {float(n.data) for n in forward if n.op is CONSTANT and type(n.data) is float}
         for number in sorted(numbers - sizes):
             for at in steps:
                 for op in (PLUS, MINUS, TIMES, DIVIDE):
