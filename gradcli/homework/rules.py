@@ -51,6 +51,8 @@ from gradcli.verify.verdict import Check, ResultCheck, Verdict
 NOT = INFIX["u~"]
 SECONDS = 1.5
 """What the search for one slip may take."""
+IN_ALL = 6.0
+"""What the search for all slips of a file may take."""
 STEPS = 400
 """A rule of more steps than this is not searched through."""
 EDGES = 200
@@ -70,28 +72,35 @@ def name_slips(found: Check) -> Check:
     """A check with the slips named in the rules that the file states."""
     if not any(c.verdict is Verdict.DISAGREE for c in found.custom_rules):
         return found
-    return replace(found, custom_rules=tuple(map(named, found.custom_rules)))
+    until = time.monotonic() + IN_ALL
+    return replace(found, custom_rules=tuple(named(c, until) for c in found.custom_rules))
 
 
-def named(check: ResultCheck) -> ResultCheck:
-    """The check of a result, with the slip and the edit that undoes it if there is one."""
+def named(check: ResultCheck, until: float = math.inf) -> ResultCheck:
+    """The check of a result, with the slip and the edit that undoes it if there is one, and if it is found by then."""
     if check.verdict is not Verdict.DISAGREE or check.evidence is None or check.slip.startswith(SETTLED):
         return check
     examination, result = check.evidence
     if result.node is None or not examination.points:
         return check
     with examination.as_examined():
-        return _named(check, examination, result)
+        return _named(check, examination, result, until)
 
 
-def _named(check: ResultCheck, examination: Examination, result: RuleResult) -> ResultCheck:
+def _named(check: ResultCheck, examination: Examination, result: RuleResult, until: float) -> ResultCheck:
     whole, (right, inner) = _whole(examination, result), _by_name(examination, result)
     for goal in (*inner, whole):
+        if time.monotonic() > until:
+            return check
         search = _Search(examination, goal, right)
         edit = search.edit()
         if edit is not None:
             slip = check.slip if check.slip.startswith(WHOLE) and goal is whole else edit.words
-            return replace(check, slip=slip, edit=search.written(edit), span=search.place(edit, check.span))
+            written = search.written(edit)
+            turned = edit.at == search.root and edit.words in TURNED
+            if turned and goal is whole and check.expected and written:
+                written = f"{written.partition(' -> ')[0]} -> {check.expected}"
+            return replace(check, slip=slip, edit=written, span=search.place(edit, check.span))
         words = "" if check.slip and goal is whole else search.of_the_sweep()
         if words:
             line = _line(check.span, goal.root.line) if goal is not whole else None
@@ -296,8 +305,16 @@ SHIFTED = "wrong slice: the entries beside these belong here"
 NUMBER = "wrong number: another one belongs here"
 
 
+TURNED = (_told(slips.MISSING_TRANSPOSE), _told(slips.EXTRA_TRANSPOSE))
+
+
 class _Search:
     """Tries edits on what a rule computes."""
+
+    @property
+    def root(self) -> int:
+        """The step that is the result."""
+        return self.tape.root if self.tape is not None else -1
 
     def __init__(self, examination: Examination, goal: _Goal, right: set[int]) -> None:
         self.examination = examination
@@ -433,6 +450,7 @@ class _Search:
             shape = np.shape(values[used])
             if not is_mask(values[used]):
                 yield _one(2.2 + late, at, edited(Made(NEGATIVE, (used,))), slips.SIGN)
+                yield _one(2.07 + late, at, edited(Made(POWER, (used, 2.0))), slips.WRONG_EXPONENT)
             if len(shape) == 2:
                 yield _one(2.05 + late, at, edited(Made(transpose, (used,))), slips.MISSING_TRANSPOSE)
             slip = slips.MASK_ON_WRONG_TENSOR if is_mask(values[at]) else slips.WRONG_OPERAND
@@ -475,7 +493,7 @@ class _Search:
             return
         if not is_mask(values[at]):
             for exponent in (2.0, 0.5, -1.0):
-                yield _one(2.28 + late, at, Made(POWER, (at, exponent)), slips.WRONG_EXPONENT)
+                yield _one(2.06 + late, at, Made(POWER, (at, exponent)), slips.WRONG_EXPONENT)
         for axis_ in range(len(shape)):
             yield _one(2.45 + late, at, Made(flip, (at,), {"axis": axis_}), slips.KERNEL_FLIP)
         users = [np.ndim(values[u]) for u in tape.users(at)]
@@ -680,7 +698,7 @@ class _Search:
         head = self._head(edit)
         inside = head == self.heads[edit.at]
         origin = (tape.steps[edit.at].origin if inside else None) or tape.steps[head].origin
-        if span is None or origin is None or origin.line == span.line:
+        if span is None or origin is None or origin.line in (span.line, self.examination.rule.line):
             return span
         return _line(span, origin.line) or span
 
@@ -789,4 +807,14 @@ def _node(tape: Tape, part: Any, within: Any) -> Node:
 
 
 def _formula(node: Node, limit: int = 24) -> str:
-    return formula(node, lambda n: n.name if n is not node else "", limit) or ""
+    return formula(node, lambda n: _array_name(n) or (n.name if n is not node else ""), limit) or ""
+
+
+def _array_name(node: Node) -> str:
+    """An array that is written as numbers in a formula, in short."""
+    if node.op is not CONSTANT or not node.shape or math.prod(node.shape) < 4:
+        return ""
+    for value, name in ((1, "ones"), (0, "zeros")):
+        if np.all(node.data == value):
+            return f"{name}({node.shape})"
+    return ""

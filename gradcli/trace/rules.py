@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from gradcli.trace.expressions import Silent
 from gradcli.trace.functions import Functions, Words
 from gradcli.trace.traced import CustomRule, RuleResult
 from gradcli.trace.training import root_of
-from gradcli.trace.values import Bound, Class, Function, Instance, Items, Owner, Pick, Table
+from gradcli.trace.values import Bound, Class, Function, Instance, Items, Owner, Pick, Scope, Table
 
 CALLS_CHECKED = 3
 """So many calls of a function are kept for its check."""
@@ -331,6 +331,12 @@ class Rules(Functions):
 
     def settle_rules(self) -> None:
         """Takes back that rules fail which the program itself calls, and which do not: they are of another kind."""
+        for name, rule in _stated_rules(self.globals):
+            if id(rule.tree) not in self.checked and not rule.library:
+                line = rule.part.span(rule.tree).line
+                self.result.notes.append(
+                    f"line {line}: `{name}` is not checked: the pass that is derived never calls it"
+                )
         disproved = [rule for tree, rule in self.failed.items() if self.passed.get(tree)]
         self.result.custom_rules[:] = [r for r in self.result.custom_rules if not any(r is d for d in disproved)]
 
@@ -832,6 +838,17 @@ def _output_and_cache(result: Any) -> tuple[Any, Any]:
     if isinstance(result, (tuple, list)) and result:
         return result[0], result[1] if len(result) == 2 else Items(result[1:], fixed=True)
     return result, None
+
+
+def _stated_rules(names: Scope) -> Iterator[tuple[str, Function]]:
+    """The rules that are stated as such for functions and classes of the file, used or not."""
+    for value in list(names.values()):
+        if isinstance(value, Function) and value.rule is not None:
+            yield value.rule.name, value.rule
+        elif isinstance(value, Class) and value.builds_on("Function"):
+            rule = value.find("backward")
+            if isinstance(rule, Function):
+                yield f"{value.name}.backward", rule
 
 
 def _faults(reading: Reading, error: Exception, problems: Sequence[Problem]) -> list[Problem]:

@@ -323,16 +323,22 @@ class Examination:
                 return ""
         exact = self._exactly()
         right_now = exact is not None and exact.is_right(result)
-        return " and ".join(dict.fromkeys(n.name for n in tiny)) if right_now else ""
+        return " and ".join(dict.fromkeys(f"{n.data:g}" for n in tiny)) if right_now else ""
 
     def _tiny_numbers(self) -> list[Node]:
+        """The tiny numbers of the forward part, and where the rule has them from what was kept."""
         rule = self.rule
         last = max(o.number for o in rule.outputs)
-        return [
+        tiny = [
             n
             for n in rule.graph.nodes
-            if n.op is CONSTANT and type(n.data) is float and 0 < abs(n.data) <= TINY and n.number <= last
+            if n.op in (CONSTANT, INPUT)
+            and n.number not in rule.inputs
+            and type(n.data) is float
+            and 0 < abs(n.data) <= TINY
         ]
+        forward = {n.data for n in tiny if n.number <= last}
+        return [n for n in tiny if n.data in forward]
 
     def _exactly(self) -> Examination | None:
         """The examination without the tiny numbers of the forward part; None if it has none."""
@@ -528,11 +534,9 @@ def _lacks_sum(found: Any, point: Point, result: RuleResult) -> bool:
 
 
 def _is_mean(found: Any, point: Point, result: RuleResult) -> bool:
-    return (
-        np.shape(found) == _truth(point, result).shape and _same(found * np.shape(point.g)[0], _truth(point, result))
-        if np.ndim(point.g)
-        else False
-    )
+    right = _truth(point, result)
+    summed = np.ndim(point.g) > 0 and right.shape != np.shape(point.g)
+    return summed and np.shape(found) == right.shape and _same(found * np.shape(point.g)[0], right)
 
 
 def _lacks_upstream(found: Any, point: Point, result: RuleResult) -> bool:
