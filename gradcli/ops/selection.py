@@ -147,6 +147,7 @@ index_add = operator(
         lambda g, y, x, indices, source, axis: take(g, indices, axis=axis),
     ),
     operand_kinds=("number", "indices", "number"),
+    write=lambda shapes, axis: Written(f"index_add({{0}}, {axis}, {{1}}, {{2}})"),
     doc="PyTorch's index_add: x with slices of a source added along an axis; what an index names twice receives both.",
     example="x = [[1.0, 2.0], [0.5, -1.0]]\ns = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]\ni = [0, 1, 0]\n"
     "y = index_add(x, 0, i, s)\nL = sum(y * y)\n",

@@ -299,13 +299,15 @@ class _Page:
             self.console.print()
         for name, results in rules.items():
             told = {r.sentence: r for r in reversed(results) if not r.right}  # once, however many calls there are
-            for result in reversed(told.values()):
+            for place, result in enumerate(reversed(told.values())):
+                if place:
+                    self.console.print()
                 lines = _result_lines(result, self.console.width)
                 self.console.print(Text("\n").join(lines), soft_wrap=True)
             if not told:
                 count = _count(len({(r.position, r.operand) for r in results}), "result")
                 self.console.print(Text(f"{name}: right ({count})", STYLES[Verdict.AGREE]), soft_wrap=True)
-            for note in dict.fromkeys(f"{r.sentence}: {r.note}" for r in results if r.right and r.note):
+            for note in dict.fromkeys(f"{r.sentence} {r.note}" for r in results if r.right and r.note):
                 for line in filled(note, self.console.width):
                     self.console.print(Text(line), soft_wrap=True)
 

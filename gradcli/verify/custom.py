@@ -119,16 +119,16 @@ class Examination:
         elif not self.is_right(result):
             expected, found = self._expected(operand), _found(result)
             if self._on_a_corner(result):
-                note = "the inputs of the file are on a corner, where this is one of the slopes allowed"
+                note = "(the inputs of the file are on a corner, where this is one of the slopes allowed)"
             elif tiny := self._without_tiny_numbers(result):
-                note = f"right but for the {tiny} of the forward part, which the rule leaves out"
+                note = f"but for the {tiny} of the forward part, which the rule leaves out"
             elif purpose := self._purpose(result):
                 verdict, note = Verdict.UNRESOLVED, purpose
             else:
                 verdict, slip = Verdict.DISAGREE, self._mixed_up(node) or _slip(self, result)
                 if not slip and node is not None and (exact := self._exactly()) is not None:
                     examination, slip = exact, _slip(exact, result)
-                note = self._entries(result)
+                note = self._entries(result, told=bool(expected or slip))
         return ResultCheck(
             rule=rule.name,
             position=result.position,
@@ -160,7 +160,7 @@ class Examination:
             operand="",
             verdict=Verdict.DISAGREE,
             line=rule.line,
-            fault=f"it fails in line {problem.line}: {problem.message}",
+            fault=f"{'in' if problem.code == 'repeated-index' else 'it fails in'} line {problem.line}: {problem.message}",
             note=f"right: {', '.join(right)}" if right else "",
             slip=self._mixed_up(None),
             span=problem.labels[0].span if problem.labels else rule.span,
@@ -401,8 +401,8 @@ class Examination:
                 whole = whole + part
         return formula(whole, lambda n: n.name if n is not whole else "", OPERATIONS) or ""
 
-    def _entries(self, result: RuleResult) -> str:
-        """Which entries are off at the inputs of the file, where the formula is too long to see it."""
+    def _entries(self, result: RuleResult, *, told: bool) -> str:
+        """Which entries are off at the inputs of the file, with the numbers of one where nothing else is `told`."""
         node, operand = result.node, result.operand
         if node is None or operand is None or node.shape != operand.shape or not node.shape or not self.points:
             return ""
@@ -412,10 +412,15 @@ class Examination:
         scale = max(1e-300, float(np.abs(right).max(initial=0.0)))
         off = np.abs(found - right) > self.tolerance * scale + 1e-11
         count = int(off.sum())
-        if not count or count == off.size:
+        if not count:
             return ""
-        places = ", ".join(str([int(k) for k in place]) for place in list(zip(*np.nonzero(off), strict=True))[:3])
-        return f"{count} of {off.size} entries are off: {places}{', …' if count > 3 else ''}"
+        places = [tuple(int(k) for k in place) for place in zip(*np.nonzero(off), strict=True)]
+        first = f"at {list(places[0])} {found[places[0]]:.4g} for {right[places[0]]:.4g}"
+        if count == off.size:
+            return "" if told else f"every entry is off, as {first}"
+        others = ", ".join(str(list(place)) for place in places[:3])
+        where = f"{count} of {off.size} entries are off: {others}{', …' if count > 3 else ''}"
+        return where if told else f"{where}; {first}"
 
 
 def _move(node: Node, value: Any, generator: np.random.Generator, attempt: int) -> None:
