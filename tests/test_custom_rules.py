@@ -366,7 +366,10 @@ print(price)
         (
             SHOP,
             "price",
-            ["MultiplyLayer.backward, result 1 (for x): wrong. expected dout * y", "AddLayer.backward: right (2 results)"],
+            [
+                "MultiplyLayer.backward, result 1 (for x): wrong. expected dout * y",
+                "AddLayer.backward: right (2 results)",
+            ],
         ),
         (
             SHOP.replace("dout * self.x", "dout * self.swap")

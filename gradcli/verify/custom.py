@@ -149,6 +149,7 @@ class Examination:
         """The finding about a rule that cannot be computed: where, why, and what it should give."""
         rule = self.rule
         problem = rule.failure[0]
+        where = "in" if problem.code == "repeated-index" else "it fails in"
         right = []
         for result in rule.results:
             expected = "0" if result.operand is None else self._expected(result.operand)
@@ -160,7 +161,7 @@ class Examination:
             operand="",
             verdict=Verdict.DISAGREE,
             line=rule.line,
-            fault=f"{'in' if problem.code == 'repeated-index' else 'it fails in'} line {problem.line}: {problem.message}",
+            fault=f"{where} line {problem.line}: {problem.message}",
             note=f"right: {', '.join(right)}" if right else "",
             slip=self._mixed_up(None),
             span=problem.labels[0].span if problem.labels else rule.span,
