@@ -9,10 +9,11 @@ out: then the gradient with one of the forward part's values held constant is wh
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -89,22 +90,23 @@ def named(check: ResultCheck, until: float = math.inf) -> ResultCheck:
 
 def _named(check: ResultCheck, examination: Examination, result: RuleResult, until: float) -> ResultCheck:
     whole, (right, inner) = _whole(examination, result), _by_name(examination, result)
-    for goal in (*inner, whole):
+    inner = [goal for goal in inner if _Search(examination, whole, right).explained_by(goal)]
+    for goal in inner or [whole]:
         if time.monotonic() > until:
             return check
-        search = _Search(examination, goal, right)
-        edit = search.edit()
-        if edit is not None:
+        found = _slip_in(examination, goal, right)
+        if found.edit is not None and found.search is not None:
+            edit, search = found.edit, found.search
             slip = check.slip if check.slip.startswith(WHOLE) and goal is whole else edit.words
             written = search.written(edit)
-            turned = edit.at == search.root and edit.words in TURNED
-            if turned and goal is whole and check.expected and written:
+            before = set(re.findall(r"\w+", written.partition(" -> ")[0]))
+            known = check.expected and set(re.findall(r"\w+", check.expected)) <= before | {"T"}
+            if edit.at == search.root and edit.words in TURNED and goal is whole and known and written:
                 written = f"{written.partition(' -> ')[0]} -> {check.expected}"
             return replace(check, slip=slip, edit=written, span=search.place(edit, check.span))
-        words = "" if check.slip and goal is whole else search.of_the_sweep()
-        if words:
+        if found.words and not (check.slip and goal is whole):
             line = _line(check.span, goal.root.line) if goal is not whole else None
-            return replace(check, slip=words, span=line or check.span)
+            return replace(check, slip=found.words, span=line or check.span)
     if inner and not check.slip:
         first = inner[0]
         right_one = f"; right: {first.expected}" if first.expected else ""
@@ -113,6 +115,27 @@ def _named(check: ResultCheck, examination: Examination, result: RuleResult, unt
         )
         return replace(check, note=note, span=_line(check.span, first.root.line) or check.span)
     return check
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a search for a slip came to: an edit, or a slip of the derivation in words."""
+
+    search: _Search | None
+    edit: _Edit | None
+    words: str
+
+
+def _slip_in(examination: Examination, goal: _Goal, right: set[int]) -> _Found:
+    """The slip that keeps a node of the rule from being what it should be; it is looked for once."""
+    key = (goal.root.number, goal.operand.number)
+    found: _Found | None = examination.known.get(key)
+    if found is None:
+        search = _Search(examination, goal, right)
+        edit = search.edit()
+        found = _Found(search, edit, "" if edit is not None else search.of_the_sweep())
+        examination.known[key] = found
+    return found
 
 
 def _told(slip: Slip) -> str:
@@ -353,6 +376,19 @@ class _Search:
             if called:
                 step.stands_for = step.origin
 
+    def explained_by(self, inner: _Goal) -> bool:
+        """Whether the result would be right if another node on the way to it were."""
+        tape, step = self.tape, self.known.get(id(inner.root))
+        if tape is None or step is None:
+            return False
+        for at, values, made, truth in zip(self.at, self.values, inner.truths, self.goal.truths, strict=True):
+            try:
+                if not self.examination.same(self._rerun(values, at, {step: made}), truth):
+                    return False
+            except FAULTS:
+                return False
+        return True
+
     def edit(self) -> _Edit | None:
         """The likeliest edit that makes the result right at every point."""
         if self.tape is None:
@@ -418,6 +454,8 @@ class _Search:
                 if node is not step.origin and node is not step.node and node.shape == np.shape(values[at]):
                     inner = step.node is None
                     slip = slips.MASK_ON_WRONG_TENSOR if self._feeds_a_mask(at) else slips.WRONG_OPERAND
+                    if step.op is MINUS and self.known.get(id(node)) == step.operands[0] and node.op is INPUT:
+                        slip, inner = slips.UPDATED_WEIGHTS, False
                     yield _one(2.3 + late + inner, at, self._as_made(node, at), slip)
 
     def _of_leaves(self, at: int, tensors: Sequence[Node], late: float) -> Iterator[_Edit]:
@@ -481,6 +519,11 @@ class _Search:
         if op is index:
             for key_ in _shifted(step.settings["key"]):
                 yield _one(2.5 + late, at, Made(op, step.operands, {"key": key_}), SHIFTED)
+        if op is not None and op.variadic and 2 < len(step.operands) < 9:
+            for one, two in combinations(range(len(step.operands)), 2):
+                turned_round = list(step.operands)
+                turned_round[one], turned_round[two] = turned_round[two], turned_round[one]
+                yield _one(2.1 + late, at, Made(op, tuple(turned_round), step.settings), slips.OPERANDS_SWAPPED)
         if op is not None and is_reduction(op) and len(step.operands) == 1:
             for other in ALL:
                 if is_reduction(other) and other.family == op.family and other is not op and not other.hidden:

@@ -295,11 +295,20 @@ class _Page:
         rules: dict[str, list[ResultCheck]] = {}
         for result in self.check.custom_rules:
             rules.setdefault(result.rule, []).append(result)
+        shown: set[tuple[int, str, str]] = set()
         if rules:
             self.console.print()
         for name, results in rules.items():
             told = {r.sentence: r for r in reversed(results) if not r.right}  # once, however many calls there are
             for place, result in enumerate(reversed(told.values())):
+                what = (result.span.line if result.span is not None else 0, result.slip, result.edit)
+                if result.edit and what in shown:
+                    which = result.sentence.partition(": ")[0]
+                    same = f"{which}: wrong, by the slip in line {what[0]} that is shown above"
+                    for line in filled(same, self.console.width):
+                        self.console.print(Text(line, STYLES[result.verdict]), soft_wrap=True)
+                    continue
+                shown.add(what)
                 if place:
                     self.console.print()
                 lines = _result_lines(result, self.console.width)

@@ -21,7 +21,7 @@ from gradcli.trace.containers import BUILTINS, LIST_METHODS, OF_SEQUENCES, call_
 from gradcli.trace.expressions import READERS
 from gradcli.trace.functions import Words
 from gradcli.trace.inputs import METHODS, SPECIAL, create, wrapped
-from gradcli.trace.libraries import OBJECT_METHODS
+from gradcli.trace.libraries import OBJECT_METHODS, is_draw
 from gradcli.trace.readers import index_parts
 from gradcli.trace.rules import CONTEXT, CONTEXT_METHODS
 from gradcli.trace.transforms import Transformed, call_transformed, define_rule
@@ -110,11 +110,14 @@ def callable_here(value: Any) -> bool:
     )
 
 
-def _read_arguments(reader: Interpreter, node: ast.Call) -> tuple[list[Any], Words]:
-    """The arguments of a call of Python's kind, where `*` and `**` spread what they stand before."""
+def _read_arguments(reader: Interpreter, node: ast.Call, *, plain: bool = False) -> tuple[list[Any], Words]:
+    """The arguments of a call of Python's kind, where `*` and `**` spread what they stand before.
+
+    They are plain numbers where the call is one that draws, so that `randn(4 * n)` is a size.
+    """
     values: list[Any] = []
     words: Words = {}
-    plain, reader.plain_mode = reader.plain_mode, False
+    before, reader.plain_mode = reader.plain_mode, plain
     try:
         for argument in node.args:
             if isinstance(argument, ast.Starred):
@@ -130,7 +133,7 @@ def _read_arguments(reader: Interpreter, node: ast.Call) -> tuple[list[Any], Wor
             else:
                 raise GradError(reader.no_number(value, keyword.value))
     finally:
-        reader.plain_mode = plain
+        reader.plain_mode = before
     return values, words
 
 
@@ -244,7 +247,7 @@ def _by_name(reader: Interpreter, node: ast.Call, name: str, place: ast.expr, ba
             raise GradError(meaning.not_a_function(reader.span(place), name, known))
     library = reader.library(name, base, place)
     if library is not None:
-        values, words = _read_arguments(reader, node)
+        values, words = _read_arguments(reader, node, plain=is_draw(reader, name, base))
         return library(reader, node, values, words)
     if name not in REGISTRY and not _is_function(name):
         if isinstance(place, ast.Name) and hasattr(builtins, name):

@@ -267,6 +267,11 @@ def _size(reader: Expressions, call: Call) -> Any:
     )
 
 
+def _count_of(reader: Expressions, call: Call) -> int:
+    """`np.size(x)`: how many entries a tensor has."""
+    return math.prod(_node(reader, call).shape)
+
+
 def _range(reader: Expressions, call: Call) -> Any:
     """`range(4)` as an index: the numbers themselves."""
     bounds = [reader.whole_number(reader.plain(v)) for v in call.values]
@@ -325,6 +330,7 @@ def _like(reader: Expressions, call: Call) -> Any:
 SPECIAL: dict[str, Callable[[Expressions, Call], Any]] = {
     "const": _const,
     "len": _length,
+    "size": lambda reader, call: _size(reader, call) if len(call.values) > 1 else Length(_count_of(reader, call)),
     "range": _range,
     "int": _plain_number(int),
     "float": _plain_number(float),

@@ -46,7 +46,7 @@ def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> H
     if name == "super" and base is None:
         return _super
     alone = base is None and name in ("default_rng", "PRNGKey")
-    if (name in DRAWS and "random" in path) or (name in OF_TORCH and path == "torch") or alone:
+    if is_draw(self, name, base) or alone:
         return lambda reader, node, values, words: draw(reader, name, path, values, words, node)
     if name[:1].isupper():
         if name in _layer_names() and (base is None or "nn" in path or "torch" in path):
@@ -69,6 +69,12 @@ def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> H
     if name in ("no_grad", "is_available", "get_default_device"):
         return lambda reader, node, values, words: None
     return None
+
+
+def is_draw(self: Interpreter, name: str, base: Module | None) -> bool:
+    """Whether a call draws random numbers."""
+    path = self.full_path(base.path) if base is not None else ""
+    return (name in DRAWS and "random" in path) or (name in OF_TORCH and path == "torch")
 
 
 def _made(self: Interpreter, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:

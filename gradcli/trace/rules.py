@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ import numpy as np
 from gradcli.evaluate import CannotEvaluate
 from gradcli.graph import CONSTANT, INPUT, Graph, Node
 from gradcli.graph.dtypes import FLOATS
+from gradcli.graph.op import Op
+from gradcli.ops.pass_on import identity, stop_gradient
 from gradcli.problems import GradError, Problem, meaning
 from gradcli.trace.expressions import Silent
 from gradcli.trace.functions import Functions, Words
@@ -29,6 +31,9 @@ from gradcli.trace.traced import CustomRule, RuleResult
 from gradcli.trace.training import root_of
 from gradcli.trace.values import Bound, Class, Function, Instance, Items, Owner, Pick, Scope, Table
 
+RATES = ("lr", "learning_rate", "eta", "alpha", "rate", "step_size")
+"""What a backward part may be given besides, to change its weights at once."""
+RATE = 0.1
 CALLS_CHECKED = 3
 """So many calls of a function are kept for its check."""
 FAILS = frozenset(
@@ -71,6 +76,8 @@ class Rules(Functions):
 
     checked: dict[int, int]
     recording = False
+    own_rule = False
+    """Whether the forward part of PyTorch's class is read, in which no gradients are followed and none is cut."""
     unasked: Sequence[Any] = ()
     """The outputs of the forward part that is being read which have no gradient, as it says."""
     forward_names: dict[int, str]
@@ -87,6 +94,19 @@ class Rules(Functions):
         if self.recording:
             self.decided.append(node)
         return super().value_of(node)
+
+    def apply(
+        self,
+        op: Op,
+        operands: Sequence[Node],
+        settings: dict[str, Any] | None,
+        place: ast.AST,
+        places: Sequence[ast.AST],
+        setting_places: Mapping[str, ast.AST] | None = None,
+    ) -> Node:
+        """Adds the node of an operation."""
+        op = identity if op is stop_gradient and self.own_rule else op
+        return super().apply(op, operands, settings, place, places, setting_places)
 
     # The forms ---------------------------------------------------------------------------------
 
@@ -214,7 +234,8 @@ class Rules(Functions):
                 return [_output_and_cache(result)[0]], None
 
             def backward(gs: list[Any], stand_ins: list[Any], kept: Any) -> Any:
-                return self.call_function(rule, [target, *(gs if asks else [])], {}, place, target.owner)
+                others = [RATE for name in takes[2:] if name in RATES]
+                return self.call_function(rule, [target, *(gs if asks else []), *others], {}, place, target.owner)
 
             arguments = [given[n] for n in names]
             title = f"{rule.owner.name}.{rule.name}" if rule.owner is not None else rule.name
@@ -235,6 +256,13 @@ class Rules(Functions):
         setup = cls.find("setup_context")
 
         def call(context: Instance, arguments: list[Any]) -> Any:
+            before, self.own_rule = self.own_rule, True
+            try:
+                return called(context, arguments)
+            finally:
+                self.own_rule = before
+
+        def called(context: Instance, arguments: list[Any]) -> Any:
             if isinstance(setup, Function):
                 result = self.call_function(forward, arguments, words, place)
                 inputs = Items(arguments, fixed=True)
@@ -585,6 +613,10 @@ class Rules(Functions):
         return results
 
 
+_FLAGS = ("steps", "by_hand", "cut", "last_at_cut", "zeroed", "ended")
+_SETS = ("tainted", "updated", "updated_nodes", "backwards", "looked_at", "parameter_numbers", "integers")
+
+
 class _Kept:
     """What reading a rule may change besides the graph, to be put back: what is in containers, scopes and objects."""
 
@@ -592,7 +624,8 @@ class _Kept:
         self.reader = reader
         result = reader.result
         self.notes, self.last, self.without = list(result.notes), result.last, result.without_gradient
-        self.steps, self.by_hand = reader.steps, reader.by_hand
+        self.flags = {name: getattr(reader, name) for name in _FLAGS}
+        self.sets = {name: getattr(reader, name).copy() for name in _SETS}
         self.definitions = {
             owner: {m: list(n) for m, n in members.items()} for owner, members in reader.definitions.items()
         }
@@ -640,7 +673,9 @@ class _Kept:
     def restore(self) -> None:
         """Puts everything back."""
         reader = self.reader
-        reader.definitions, reader.steps, reader.by_hand = self.definitions, self.steps, self.by_hand
+        reader.definitions = self.definitions
+        for name, value in (*self.flags.items(), *self.sets.items()):
+            setattr(reader, name, value)
         reader.result.notes[:] = self.notes
         reader.result.last, reader.result.without_gradient = self.last, self.without
         for held, before in self.held:
@@ -879,12 +914,13 @@ def _rule_arguments(
     takes: Sequence[str], g: Any, cache: Any, names: Sequence[str], stand_ins: Sequence[Any]
 ) -> list[Any] | None:
     """What the backward part of a pair is given, by the names of its parameters; None if they do not tell."""
-    unnamed = [n for n in takes if n not in names and not _is_cache(n)]
+    unnamed = [n for n in takes if n not in names and not _is_cache(n) and n not in RATES]
     if len(unnamed) == 2 and cache is not None and len(takes) == 2:  # (dout, saved) in other words
         return [cache, g] if root_of(unnamed[1]) and not root_of(unnamed[0]) else [g, cache]
     if len(unnamed) > 1 or (cache is None and any(map(_is_cache, takes))):
         return None
     given = dict(zip(names, stand_ins, strict=False))
+    given |= {n: RATE for n in takes if n in RATES and n not in given}
     return [cache if _is_cache(n) and n not in given else given.get(n, g) for n in takes]
 
 

@@ -624,7 +624,7 @@ def _with(self: Interpreter, statement: ast.With) -> None:
         if name not in CONTEXTS:
             way_out = "write its lines without the `with`"
             raise GradError(meaning.not_in_language(self.span(place), f"`with {self.text(place)}`", way_out))
-        cut = cut or name in WITHOUT_GRADIENT
+        cut = cut or (name in WITHOUT_GRADIENT and not self.own_rule)
         if isinstance(item.optional_vars, ast.Name):
             self.names[item.optional_vars.id] = Module("tape")
     before, self.without_gradient = self.without_gradient, self.without_gradient or cut
@@ -636,6 +636,19 @@ def _with(self: Interpreter, statement: ast.With) -> None:
             for node in self.graph.nodes[first:]:
                 if node.op is not INPUT:
                     node.differentiable = False
+
+
+PASSED_DECORATORS = (
+    "jit",
+    "wraps",
+    "overload",
+    "lru_cache",
+    "abstractmethod",
+    "custom_fwd",
+    "custom_bwd",
+    "once_differentiable",
+)
+"""Decorators that change no value."""
 
 
 def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
@@ -657,11 +670,7 @@ def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
             kind = name
         elif (numbers := custom_vjp(self, decorator)) is not None:
             fixed = numbers
-        elif (
-            "jit" not in text
-            and name not in CONTEXTS
-            and name not in ("jit", "wraps", "overload", "lru_cache", "abstractmethod")
-        ):
+        elif "jit" not in text and name not in CONTEXTS and name not in PASSED_DECORATORS:
             way_out = "leave the decorator out, or write what it does"
             raise GradError(meaning.not_in_language(self.span(decorator), f"the decorator `@{text}`", way_out))
     function = self.define_function(statement, statement.name)

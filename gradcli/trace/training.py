@@ -180,7 +180,7 @@ def _check_saved(self: Interpreter, output: Node, place: ast.AST) -> None:
 
 def check_not_updated(self: Interpreter, target: ast.expr, value: ast.expr) -> None:
     """Refuses a gradient that is computed with a parameter which has been changed already."""
-    if not self.updated or not any(root_of(_last_word(self.text(t))) for t in _targets(target)):
+    if not self.updated or self.recording or not any(root_of(_last_word(self.text(t))) for t in _targets(target)):
         return
     for place, text in _loads(self, value):
         if text in self.updated:
@@ -205,7 +205,7 @@ def taint(self: Interpreter, targets: Iterable[ast.expr], value: ast.expr) -> No
 
 def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: bool = False) -> bool:
     """Whether a line changes a parameter by its gradient: `W1 -= lr * dW1`, `params[k] -= lr * grads[k]`."""
-    if not self.tainted or isinstance(target, (ast.Tuple, ast.List)):
+    if not self.tainted or self.recording or isinstance(target, (ast.Tuple, ast.List)):
         return False
     if (
         isinstance(target, ast.Subscript)

@@ -69,6 +69,8 @@ class Examination:
         self.rule = rule
         self.left_out = left_out
         """Numbers of the forward part that are 0 in this examination."""
+        self.known: dict[Any, Any] = {}
+        """What was found out about it, for whoever looks for slips in it."""
         with self.as_examined():
             self._examine()
 
@@ -343,8 +345,11 @@ class Examination:
 
     def _exactly(self) -> Examination | None:
         """The examination without the tiny numbers of the forward part; None if it has none."""
-        tiny = self._tiny_numbers()
-        return Examination(self.rule, tiny) if tiny else None
+        if "exactly" not in self.known:
+            tiny = self._tiny_numbers()
+            self.known["exactly"] = Examination(self.rule, tiny) if tiny else None
+        found: Examination | None = self.known["exactly"]
+        return found
 
     def _purpose(self, result: RuleResult) -> str:
         """Why a rule is there to give another gradient than the derivative; empty if nothing says so."""
