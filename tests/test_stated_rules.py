@@ -152,6 +152,56 @@ def test_second_derivatives_are_those_of_the_forward_part(tmp_path: Path) -> Non
     assert run("check", "--hessian", str(file)).code == 0
 
 
+# What rules need of the language ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "gradient"),
+    [
+        ("import numpy as np\ny = np.zeros(2)\nnp.add.at(y, [0, 1, 0], x)\nL = sum(y * y)", [8.0, 4.0, 8.0]),
+        ("import numpy as np\ny = np.zeros(2)\nnp.subtract.at(y, [0, 1, 0], x)\nL = sum(y * y)", [8.0, 4.0, 8.0]),
+        ("y = index_add(zeros(2), 0, [0, 1, 0], x)\nL = sum(y * y)", [8.0, 4.0, 8.0]),
+        ("y = x * 1\ny[y > 1.5] *= 10\nL = sum(y)", [1.0, 10.0, 10.0]),
+        ("import numpy as np\ny = np.full(3, x[0]) * x\nL = sum(y)", [7.0, 1.0, 1.0]),
+        ("import numpy as np\nL = sum(x) / np.size(x)", [1 / 3, 1 / 3, 1 / 3]),
+        ("import numpy as np\ny = x.astype(x.dtype, copy=False)\nL = sum(y * y)", [2.0, 4.0, 6.0]),
+    ],
+)
+def test_what_rules_are_written_with(text: str, gradient: list[float]) -> None:
+    report = gradcli.derive(f"x = [1.0, 2.0, 3.0]\n{text}")
+    assert report.gradient("x").tolist() == pytest.approx(gradient)
+
+
+def test_a_size_that_is_drawn_is_a_plain_number() -> None:
+    report = gradcli.derive("import numpy as np\nN, H = 2, 3\nW = np.random.randn(N, 4 * H)\nL = np.sum(W * W)")
+    assert report.gradient("W").shape == (2, 12)
+
+
+def test_gradients_that_are_printed_are_derived() -> None:
+    head = "import jax\nimport jax.numpy as jnp\nf = lambda x: jnp.sum(x ** 2)\n"
+    for line in ("print(jax.grad(f)(jnp.array([1.0, 2.0])))", "g = jax.grad(f)\nprint(g(jnp.array([1.0, 2.0])))"):
+        assert gradcli.derive(head + line).gradient("x").tolist() == [2.0, 4.0]
+
+
+def test_reading_a_rule_keeps_what_was_computed_for_containers() -> None:
+    text = """
+a = 2.0
+b = 3.0
+pair = [a * b, a + b]
+def f(x):
+    return sum(pair * 2) * x
+@f.backward
+def _(g, x):
+    return g * sum(pair * 2)
+L = f(a) * f(b) + sum(pair * 1.5)
+"""
+    plain = text.replace("@f.backward\ndef _(g, x):\n    return g * sum(pair * 2)\n", "")
+    ours, theirs = gradcli.derive(text), gradcli.derive(plain)
+    assert ours.order == theirs.order
+    assert [ours.gradient(n) for n in ("a", "b")] == [theirs.gradient(n) for n in ("a", "b")]
+    assert all(check.right for check in checked(text))
+
+
 def update() -> None:
     """Writes what is found now."""
     for name, slips in SPOILED.items():

@@ -631,6 +631,7 @@ class _Kept:
         }
         self.held: list[tuple[Any, Any]] = []
         self.calls: list[tuple[Function, int]] = []
+        self.cached: list[tuple[Any, str, Node | None]] = []
         self._look(
             [
                 reader.globals,
@@ -650,6 +651,10 @@ class _Kept:
             if part is None or type(part) in (int, float, str, bool, Node, np.ndarray) or id(part) in seen:
                 continue
             seen.add(id(part))
+            if type(part) is Pick:
+                self.cached.append((part, "node", part.node))
+            elif type(part) is Items:
+                self.cached.append((part, "stacked", part.stacked))
             if isinstance(part, dict):
                 self.held.append((part, dict(part)))
                 stack.extend(part.values())
@@ -686,6 +691,8 @@ class _Kept:
                 held.extend(before)
         for function, count in self.calls:
             function.calls = count
+        for keeper, name, node in self.cached:
+            setattr(keeper, name, node)
 
 
 class _Copies:

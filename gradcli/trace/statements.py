@@ -23,7 +23,7 @@ from gradcli.trace.lists import contains
 from gradcli.trace.readers import index_parts
 from gradcli.trace.traced import Claim
 from gradcli.trace.training import backward, check_not_updated, is_update, loaded, root_of, set_zero, taint, update
-from gradcli.trace.transforms import custom_vjp
+from gradcli.trace.transforms import Transformed, custom_vjp
 from gradcli.trace.values import (
     Class,
     Function,
@@ -449,7 +449,7 @@ def _prints_gradients(self: Interpreter, node: ast.Call) -> bool:
     for argument in node.args:
         calls = [part.func for part in ast.walk(argument) if isinstance(part, ast.Call)]
         names = {c.attr if isinstance(c, ast.Attribute) else getattr(c, "id", "") for c in calls}
-        if names & {"grad", "value_and_grad"} or any(self.look_up(n) is not self.missing for n in names):
+        if names & {"grad", "value_and_grad"} or any(type(self.look_up(n)) is Transformed for n in names):
             faults, count, sweeps = len(self.problems), len(self.graph.nodes), len(self.backwards)
             try:
                 self.value(argument)
