@@ -110,7 +110,7 @@ def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mappi
     if output not in order:
         order = [output]
     swept = sweep(order, values, seed, plain=traced.graph.plain)
-    notes = (*traced.notes, *_claims(traced), *_non_finite(traced, values), *_non_finite_slope(swept))
+    notes = (*traced.notes, *_claims(traced), *_non_finite(traced, values), *_non_finite_slope(traced, swept))
     return Report(traced, output, values, swept, tuple(order), seed, tuple(n.name for n in targets), notes)
 
 
@@ -296,17 +296,20 @@ def _claims(traced: Traced) -> Sequence[str]:
     """A note that claims were read and not judged: nobody shall take silence for a mark."""
     if not traced.claims:
         return []
-    lines = ", ".join(str(claim.line) for claim in traced.claims[:8])
-    return [f"line {lines}: {CLAIMS_KEPT}"]
+    return [f"{traced.source.told(*(claim.line for claim in traced.claims[:8]))}: {CLAIMS_KEPT}"]
 
 
-def _non_finite_slope(swept: Sweep) -> Sequence[str]:
+def _first_that_is_not_finite(traced: Traced, node: Node, what: str) -> str:
+    return f"{traced.source.told(node.line)}: the {what} of `{node.name}` is not finite; it is the first such {what}"
+
+
+def _non_finite_slope(traced: Traced, swept: Sweep) -> Sequence[str]:
     """A note on the first gradient of the sweep that is no finite number."""
     for node in swept.order:
         gradient = swept.gradients[node.number]
         finite = -np.inf < gradient < np.inf if isinstance(gradient, float) else bool(np.isfinite(gradient).all())
         if not finite:
-            return [f"line {node.line}: the gradient of `{node.name}` is not finite; it is the first such gradient"]
+            return [_first_that_is_not_finite(traced, node, "gradient")]
     return []
 
 
@@ -317,5 +320,5 @@ def _non_finite(traced: Traced, values: Values) -> Sequence[str]:
             value = values[node.number]
             finite = -np.inf < value < np.inf if isinstance(value, float) else bool(np.isfinite(value).all())
             if not finite:
-                return [f"line {node.line}: the value of `{node.name}` is not finite; it is the first such value"]
+                return [_first_that_is_not_finite(traced, node, "value")]
     return []

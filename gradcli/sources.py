@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import IO
 
@@ -23,24 +24,32 @@ def read_source(path: Path, *, standard_input: IO[bytes] | None = None) -> Sourc
         reason = getattr(error, "strerror", None) or str(error)
         raise GradError(command.unreadable_file(str(path), reason.lower())) from None
     text = _decoded(str(path), data)
-    return Source(path.name, _code_cells(str(path), text) if path.suffix == ".ipynb" else text, path.parent)
+    if path.suffix == ".ipynb":
+        return _notebook(str(path), path, text)
+    return Source(path.name, text, path.parent)
 
 
-def _code_cells(name: str, text: str) -> str:
-    """The code of a Jupyter notebook, cell after cell, each under a comment with its number.
+_FOR_THE_NOTEBOOK = re.compile(r"\s*(?:%%?[A-Za-z]|[!?])")
+"""The beginning of a line for the notebook itself: `%matplotlib inline`, `!pip install …`."""
+_OTHER_LANGUAGE = re.compile(r"\s*%%(?!time\b|timeit\b|capture\b|prun\b|python3?\b)[A-Za-z]")
+"""The beginning of a cell that is no Python, such as `%%bash`."""
 
-    Lines for the notebook itself (`%matplotlib inline`, `!pip install …`) become comments.
-    """
+
+def _notebook(name: str, path: Path, text: str) -> Source:
+    """The code of a Jupyter notebook, cell after cell; lines for the notebook itself become comments."""
     try:
-        cells = json.loads(text)["cells"]
-        codes = [("".join(cell["source"]), at) for at, cell in enumerate(cells, start=1) if cell["cell_type"] == "code"]
+        cells = json.loads(text.removeprefix("\ufeff"))["cells"]
+        codes = [(at, "".join(cell["source"])) for at, cell in enumerate(cells, start=1) if cell["cell_type"] == "code"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise GradError(command.bad_notebook(name)) from None
-    parts = []
-    for code, at in codes:
-        lines = [f"# {line}" if line.lstrip()[:1] in ("%", "!", "?") else line for line in code.split("\n")]
-        parts.append("\n".join([f"# cell {at}", *lines]))
-    return "\n\n".join(parts) + "\n"
+    lines: list[str] = []
+    places: list[tuple[int, int]] = []
+    for at, code in codes:
+        places.append((len(lines) + 1, at))
+        foreign = _OTHER_LANGUAGE.match(code) is not None
+        code = code.replace("\r\n", "\n").replace("\r", "\n")
+        lines += [f"# {line}" if foreign or _FOR_THE_NOTEBOOK.match(line) else line for line in code.split("\n")]
+    return Source(path.name, "\n".join([*lines, ""]), path.parent, tuple(places))
 
 
 def _decoded(name: str, data: bytes) -> str:

@@ -19,6 +19,7 @@ from gradcli.homework.labels import Structure
 from gradcli.homework.mark import Verdict
 from gradcli.homework.points import Draw, Point, distance
 from gradcli.homework.sheet import Line
+from gradcli.problems import Source
 
 if TYPE_CHECKING:
     from gradcli.homework.marking import Marking
@@ -137,17 +138,17 @@ def _kink(marking: Marking, line: Line) -> Reason | None:
     if not _holds(marking, line, keeping(nodes)):
         return None
     alone = [n for n in nodes if _holds(marking, line, keeping([n]))]
-    name = marking.sheet.name_of
+    name, source = marking.sheet.name_of, marking.sheet.report.traced.source
     for node in alone:
         if node.shape == () and all(o.shape == () for o in node.operands):
-            return Reason(f"it holds while {_described(node, name)} stays on its side of the kink", right=True)
+            return Reason(f"it holds while {_described(node, name, source)} stays on its side of the kink", right=True)
     if not alone and all(size_of(n) == 1 for n in nodes):
         return Reason("it holds while every kink stays on its side", right=True)
     if not alone and _entry_by_entry(line):
         return Reason("it is written entry by entry, for kinks on the side on which they are here", right=True)
     node = (alone or nodes)[0]
     return Reason(
-        f"right here only: it holds while every entry of {_described(node, name)} stays on its side of the kink"
+        f"right here only: it holds while every entry of {_described(node, name, source)} stays on its side of the kink"
     )
 
 
@@ -169,11 +170,11 @@ def _equal(a: Any, b: Any) -> bool:
     return bool(np.array_equal(a, b))
 
 
-def _described(node: Node, name: Callable[[Node], str]) -> str:
+def _described(node: Node, name: Callable[[Node], str], source: Source) -> str:
     if name(node):
         return f"`{name(node)}`"
     named = [name(o) for o in node.operands if name(o)]
-    return f"`{named[0]}`" if named else f"the {node.op.name} on line {node.line}"
+    return f"`{named[0]}`" if named else f"the {node.op.name} {source.on(node.line)}"
 
 
 def _entry_by_entry(line: Line) -> bool:

@@ -397,7 +397,7 @@ class Marking(Supposing):
         line = mark.line
         if line.index in self.supposed.overwriting:
             before = line.continues if line.continues is not None else line.overwrites
-            found = f"line {self.sheet.lines[before].line}" if before is not None else "an earlier line"
+            found = self.sheet.lines[before].told if before is not None else "an earlier line"
             slip = slips.MISSING_PATH
             edit = f"`=` overwrites what {found} has found; with `+=` the two add up"
             return Naming(slip.name, slip.sentence, edit, line.span)

@@ -96,8 +96,8 @@ def judge(marking: Marking, line: Line) -> Found:
     if factor is not None:
         return Found(Verdict.SCALED, digits=digits, factor=factor)
     if rounded and _within_bound(marking, line, rounded):
-        listed = ", ".join(str(j.line) for j in rounded)
-        return Found(Verdict.UNRESOLVED, (f"rounding on line {listed} could explain the difference, or may not",))
+        listed = "; ".join(j.said for j in rounded)
+        return Found(Verdict.UNRESOLVED, (f"rounding on {listed} could explain the difference, or may not",))
     return Found(Verdict.WRONG, digits=digits)
 
 

@@ -72,6 +72,16 @@ class Line:
     """Where a piece of the right side stands: of a node by (number, -1), of its operand in a slot by (number, slot)."""
 
     @property
+    def place(self) -> tuple[int | None, int]:
+        """The cell of a notebook that it stands in, and its line there; no cell in another file."""
+        return (None, self.line) if self.span is None else self.span.source.place(self.line)
+
+    @property
+    def said(self) -> str:
+        """Its line in words: `line 4`, or `cell 2, line 1`."""
+        return f"line {self.line}" if self.span is None else self.span.source.told(self.line)
+
+    @property
     def kind(self) -> Kind:
         """What the line is about."""
         return self.target.kind

@@ -29,8 +29,10 @@ class ToldLine:
 
     file: str
     line: int
+    """In the file, or in its cell of a notebook."""
     text: str
     target: str
+    cell: int | None = None
     verdict: str | None = None
     first_wrong: bool | None = None
     slip: str | None = None
@@ -41,7 +43,9 @@ class ToldLine:
     expected: Any = None
     notes: tuple[str, ...] = ()
     cause: int | None = None
-    """The line of the file from which it follows."""
+    """The line from which it follows, in the file or in its cell."""
+    follows: str = ""
+    """The same in words: `line 4`, `cell 2, line 1`."""
     digits: int | None = None
     factor: float | None = None
     would_give: dict[str, Any] | None = None
@@ -115,16 +119,19 @@ def _told_line(marked: Marked, mark: Mark, level: int) -> ToldLine:
     if level >= ALL or (mark.first_wrong and level >= FORMULA):
         facts |= _how(mark)
     if level >= ALL:
+        cause = None if mark.cause is None else marked.sheet.lines[mark.cause]
         facts |= {
             "given": mark.given,
             "expected": mark.expected,
             "notes": tuple(mark.notes),
-            "cause": None if mark.cause is None else marked.sheet.lines[mark.cause].line,
+            "cause": None if cause is None else cause.place[1],
+            "follows": "" if cause is None else cause.said,
             "digits": mark.digits,
             "factor": None if mark.factor == 1 else mark.factor,
             "would_give": mark.would_give or None,
         }
-    return ToldLine(line.file, line.line, line.text, line.target.name, **facts)
+    cell, number = line.place
+    return ToldLine(line.file, number, line.text, line.target.name, cell, **facts)
 
 
 def _kind(mark: Mark) -> dict[str, Any]:
@@ -152,7 +159,8 @@ def _how(mark: Mark) -> dict[str, Any]:
 
 
 def _line_json(line: ToldLine, level: int) -> dict[str, Any]:
-    entry: dict[str, Any] = {"file": line.file, "line": line.line, "text": line.text, "target": line.target}
+    cell = {} if line.cell is None else {"cell": line.cell}
+    entry: dict[str, Any] = {"file": line.file, **cell, "line": line.line, "text": line.text, "target": line.target}
     if line.passes > 1:
         entry["passes"] = line.passes
     if line.at:

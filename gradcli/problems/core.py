@@ -10,6 +10,8 @@ its explanation stand in one place.
 """
 
 import inspect
+import sys
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,17 +23,54 @@ from typing import ParamSpec
 class Source:
     """A text and where it came from.
 
-    `name` is what messages call it; `directory` is where `load(...)` looks for files.
+    `name` is what messages call it; `directory` is where `load(...)` looks for files.  The text of a notebook is that
+    of its code cells, one after the other: `cells` has the first line of each and its number in the notebook, and
+    what is said of a line names the cell and the line in it.
     """
 
     name: str
     text: str
     directory: Path = field(default_factory=Path)
+    cells: tuple[tuple[int, int], ...] = ()
 
     @cached_property
     def lines(self) -> list[str]:
         """The text line by line, without line ends."""
         return self.text.split("\n")
+
+    def place(self, line: int) -> tuple[int | None, int]:
+        """The cell of a notebook that a line of the text stands in, and the line in it; no cell in another file."""
+        at = bisect_right(self.cells, (line, sys.maxsize)) - 1
+        if at < 0:
+            return None, line
+        first, cell = self.cells[at]
+        return cell, line - first + 1
+
+    def place_json(self, line: int) -> dict[str, int]:
+        """The same for a document: `cell` is there only for a notebook."""
+        cell, line = self.place(line)
+        return {"line": line} if cell is None else {"cell": cell, "line": line}
+
+    def sheet(self, line: int) -> str:
+        """What a line is counted in: the file's name, with the cell of a notebook (`notes.ipynb:cell 3`)."""
+        cell, _ = self.place(line)
+        return self.name if cell is None else f"{self.name}:cell {cell}"
+
+    def on(self, line: int) -> str:
+        """`on line 3`, or `in cell 2, line 1`."""
+        return f"{'on' if self.place(line)[0] is None else 'in'} {self.told(line)}"
+
+    def told(self, *lines: int) -> str:
+        """Lines in words: `line 3, 5`; of a notebook `cell 2, line 1, 4; cell 3, line 1`."""
+        parts: list[str] = []
+        last: int | None = -1
+        for cell, line in map(self.place, lines):
+            if cell == last:
+                parts[-1] += f", {line}"
+            else:
+                parts.append(f"line {line}" if cell is None else f"cell {cell}, line {line}")
+            last = cell
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +82,10 @@ class Span:
     column: int
     end_line: int
     end_column: int
+
+    def __str__(self) -> str:
+        """`circuit.txt:3:5`, or `notes.ipynb:cell 2:3:5`."""
+        return f"{self.source.sheet(self.line)}:{self.source.place(self.line)[1]}:{self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +108,7 @@ class Problem:
 
     @property
     def line(self) -> int:
-        """The line of the first label, 0 where there is no place."""
+        """The line of the first label, 0 where there is no place; of a notebook that of all its code, read as one."""
         return self.labels[0].span.line if self.labels else 0
 
 
@@ -80,7 +123,7 @@ class GradError(Exception):
 def _one_line(problem: Problem) -> str:
     """A problem for a traceback: `circuit.txt:3:5: unknown-name: `q` is not defined (define it on a line above)`."""
     place = problem.labels[0].span if problem.labels else None
-    where = f"{place.source.name}:{place.line}:{place.column}: " if place else ""
+    where = f"{place}: " if place else ""
     return f"{where}{problem.code}: {problem.message}" + (f" ({problem.help})" if problem.help else "")
 
 

@@ -47,7 +47,7 @@ def unknown_name(span: Span, name: str, known: Sequence[str], defined_later: int
     Put the definition first, or check the spelling: names are case-sensitive, `W1` and `w1` are two names.
     """
     if defined_later:
-        way_out = f"`{name}` is defined on line {defined_later}; move that line above this one"
+        way_out = f"`{name}` is defined {span.source.on(defined_later)}; move that line above this one"
     elif twin := lookalike(name, known):
         codes = [f"U+{ord(b):04X} for U+{ord(a):04X}" for a, b in zip(name, twin, strict=True) if a != b]
         way_out = f"the `{twin}` that is defined looks the same, but has other letters: {', '.join(codes)}"
@@ -502,7 +502,7 @@ def in_place_update(span: Span, name: str, line: int, needs: str) -> Problem:
     """
     return Problem(
         "in-place-update",
-        f"`{name}` was changed on line {line}, before `{needs}` needs it",
+        f"`{name}` was changed {span.source.on(line)}, before `{needs}` needs it",
         (Label(span, f"needs the `{name}` of the forward pass"),),
         help=f"compute every gradient first, and change `{name}` after that",
     )

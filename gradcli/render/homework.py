@@ -62,16 +62,19 @@ def _headline(told: Told) -> str:
 
 def _table(told: Told) -> Table:
     several = len({line.file for line in told.lines}) > 1
+    cells = any(line.cell is not None for line in told.lines)
     columns = (
         *((Column("file"),) if several else ()),
+        *((Column("cell"),) if cells else ()),
         Column("line"),
         Column("claim", wrap=True),
         Column("verdict", wrap=True),
     )
     rows = []
     for line in told.lines:
-        head = (line.file,) if several else ()
-        rows.append((*head, str(line.line), line.text, _verdict(line)))
+        file = (line.file,) if several else ()
+        cell = ("" if line.cell is None else str(line.cell),) if cells else ()
+        rows.append((*file, *cell, str(line.line), line.text, _verdict(line)))
     return Table("", columns, rows)
 
 
@@ -85,7 +88,7 @@ def _verdict(line: ToldLine) -> str:
             inside = "; ".join(part for part in (digits, notes) if part)
             return f"right ({inside})" if inside else "right"
         case "follows":
-            return f"follows from line {line.cause}" if line.cause is not None else "follows"
+            return f"follows from {line.follows}" if line.follows else "follows"
         case "wrong":
             reason = line.slip or notes
             return f"wrong{at}: first wrong line" if line.first_wrong else f"wrong{at}: {reason}" if reason else "wrong"

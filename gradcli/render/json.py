@@ -21,7 +21,7 @@ def problem_json(problem: Problem) -> dict[str, Any]:
         "code": problem.code,
         "message": problem.message,
         "file": place.source.name if place else None,
-        "line": place.line if place else None,
+        **(place.source.place_json(place.line) if place else {"line": None}),
         "column": place.column if place else None,
         "labels": [_label_json(label) for label in problem.labels],
         "notes": list(problem.notes),
@@ -38,9 +38,9 @@ def _label_json(label: Label) -> dict[str, Any]:
     span = label.span
     return {
         "file": span.source.name,
-        "line": span.line,
+        **span.source.place_json(span.line),
         "column": span.column,
-        "end_line": span.end_line,
+        "end_line": span.source.place(span.end_line)[1],
         "end_column": span.end_column,
         "text": label.text,
     }

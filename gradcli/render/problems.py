@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from gradcli.problems.core import Label, Problem
+from gradcli.problems.core import Label, Problem, Source, Span
 
 MOST = 20  # so many problems are drawn at a time; whoever has more fixes these first
 _TAB = " " * 4
@@ -69,10 +69,10 @@ def drawn(
     ascii_only: bool = False,
 ) -> list[Text]:
     """Draw a message with the places it is about and, below them, remarks of a kind: `= note: …`."""
-    page = _Page(width, max([2, *(len(f"{label.span.line} ") for label in labels)]), ascii_only)
+    page = _Page(width, max([2, *(len(f"{_line_shown(label.span)} ") for label in labels)]), ascii_only)
     lines = page.paragraph(head, message, _HANG, "bold")
-    for index, source in enumerate(dict.fromkeys(label.span.source for label in labels)):
-        here = [label for label in labels if label.span.source == source]
+    for index, sheet in enumerate(dict.fromkeys(map(_sheet, labels))):
+        here = [label for label in labels if _sheet(label) == sheet]
         if index:
             lines.append(page.beside(Text()))
         lines += page.section(here, *((":::", _OTHER) if index else ("-->", _PRIMARY)))
@@ -82,6 +82,16 @@ def drawn(
     for line in lines:
         line.rstrip()
     return lines
+
+
+def _sheet(label: Label) -> tuple[Source, int | None]:
+    """What a label's line is counted in: its source, or a cell of it."""
+    return label.span.source, label.span.source.place(label.span.line)[0]
+
+
+def _line_shown(span: Span) -> int:
+    """The number of the line in its source, or in a cell of it."""
+    return span.source.place(span.line)[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +124,9 @@ class _Page:
         return [Text.assemble(head, (first, style)), *below]
 
     def section(self, labels: Sequence[Label], arrow: str, first_style: str) -> Iterator[Text]:
-        """Draw the labels of one source; `first_style` is for the first of them."""
+        """Draw the labels of one source, or of one cell of it; `first_style` is for the first of them."""
         place = labels[0].span
-        where = _visible(f"{place.source.name}:{place.line}:{place.column}", self.ascii_only)
+        where = _visible(str(place), self.ascii_only)
         yield Text.assemble(" " * self.gutter, (arrow, _FRAME), " ", where)
         yield self.beside(Text())
         numbers = sorted({label.span.line for label in labels})
@@ -142,12 +152,12 @@ class _Page:
             goes_on = span.end_line > number
             end_column = len(text.rstrip()) + 1 if goes_on else span.end_column
             start, end = _cells(pieces, edges, span.column - 1, end_column - 1)
-            said = label.text + f" (to line {span.end_line})" * goes_on
+            said = label.text + f" (to {span.source.told(span.end_line)})" * goes_on
             said = _visible(said.strip(), self.ascii_only)
             marks.append(_Mark(start, end, said, _OTHER if marks else first_style))
         room = max(self.width - self.gutter - len("| "), _NARROWEST_ROOM)
         shown, marks = _in_view(pieces, edges, marks, room)
-        yield self.beside(Text(shown), str(number))
+        yield self.beside(Text(shown), str(_line_shown(spans[0])))
         for row in _rows(marks):
             yield from map(self.beside, _mark_lines(row, room))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.problems import Source
 from gradcli.report.rows import Gradient, NodeRow, Step
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "command": "derive",
         "file": report.file,
         "output": report.output,
-        "nodes": [_node_json(report.node_row(n)) for n in report.shown],
+        "nodes": [_node_json(report.node_row(n), report.traced.source) for n in report.shown],
         "order": report.order,
         "steps": [_step_json(s) for s in report.steps()],
         "gradients": {
@@ -63,7 +64,7 @@ def _gradient_json(row: Gradient, formula: str) -> dict[str, Any]:
     return shown if row.path else {**shown, "path": False}
 
 
-def _node_json(row: NodeRow) -> dict[str, Any]:
+def _node_json(row: NodeRow, source: Source) -> dict[str, Any]:
     return {
         "name": row.name,
         "operation": row.operation,
@@ -72,7 +73,7 @@ def _node_json(row: NodeRow) -> dict[str, Any]:
         "shape": list(row.shape),
         "dtype": row.dtype,
         "value": json_number(row.value),
-        "line": row.line,
+        **source.place_json(row.line),
         "input": row.input,
     }
 

@@ -58,7 +58,7 @@ class Control(Naming):
         if text not in notes:
             notes[text] = None
             if len(notes) <= NOTES_A_LINE:
-                self.result.notes.append(f"line {self.line}: {text}")
+                self.result.notes.append(f"{self.program.source.told(self.line)}: {text}")
 
     def count_step(self, place: ast.AST) -> None:
         """Counts a pass of a loop or a call."""

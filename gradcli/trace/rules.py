@@ -333,7 +333,7 @@ class Rules(Functions):
         if known and not self.by_hand and function.rule is None and self.result.last is not None:
             self.by_hand = True
             self.result.notes.append(
-                f"line {self.line}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
+                f"{self.program.source.told(self.line)}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
             )
         failed = self.failed.get(id(function.tree)) if known else None
         if failed is None and not (known and self._has_a_misfit()):
@@ -363,7 +363,7 @@ class Rules(Functions):
             if id(rule.tree) not in self.checked and not rule.library:
                 line = rule.part.span(rule.tree).line
                 self.result.notes.append(
-                    f"line {line}: `{name}` is not checked: the pass that is derived never calls it"
+                    f"{self.program.source.told(line)}: `{name}` is not checked: the pass that is derived never calls it"
                 )
         disproved = [rule for tree, rule in self.failed.items() if self.passed.get(tree)]
         self.result.custom_rules[:] = [r for r in self.result.custom_rules if not any(r is d for d in disproved)]
@@ -529,7 +529,7 @@ class Rules(Functions):
         """A note on what is not known here and keeps a rule from being checked."""
         for problem in _faults(reading, error, problems):
             if problem.code not in FAILS:
-                return f"line {problem.line}: `{reading.title}` is not checked: {problem.message}"
+                return f"{self.program.source.told(problem.line)}: `{reading.title}` is not checked: {problem.message}"
         return ""
 
     def _stand_in(self, node: Node, name: str) -> Node:

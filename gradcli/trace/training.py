@@ -76,13 +76,13 @@ def sweep_from(self: Interpreter, output: Node, seed: Node | None, place: ast.AS
         _check_saved(self, output, place)
         return
     if self.zeroed:
-        lines = ", ".join(str(b.line) for b in self.backwards)
+        lines = self.program.source.told(*(b.line for b in self.backwards))
         if self.backwards:
-            self.note(f"the gradients of line {lines} were set to zero before this backward pass, and are not shown")
+            self.note(f"the gradients of {lines} were set to zero before this backward pass, and are not shown")
         self.backwards = []
     if not adds and self.backwards:
-        lines = ", ".join(str(b.line) for b in self.backwards)
-        self.note(f"these gradients are shown; those of line {lines} are not")
+        lines = self.program.source.told(*(b.line for b in self.backwards))
+        self.note(f"these gradients are shown; those of {lines} are not")
         self.backwards = []
     self.zeroed = False
     self.backwards.append(Backward(output, seed, self.line, adds))
@@ -145,9 +145,9 @@ def _together(self: Interpreter, passes: list[Backward]) -> Node:
     for term in terms[1:]:
         whole = self.graph.add(INFIX["+"], (whole, term), None, self.line)
     self.name_node(whole, None, _free_name(self, "total"))
-    lines = ", ".join(str(b.line) for b in passes[:-1])
+    lines = self.program.source.told(*(b.line for b in passes[:-1]))
     self.note(
-        f"this backward pass adds to the gradients of line {lines}, because nothing set them to zero: "
+        f"this backward pass adds to the gradients of {lines}, because nothing set them to zero: "
         f"together they are the gradients of `{whole.name}`"
     )
     return whole

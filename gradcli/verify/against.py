@@ -180,7 +180,7 @@ class _There:
             if same:
                 self.calls[node.number] = call
                 return call
-        operation = f"{node.op.name} of `{node.name}`, line {node.line}"
+        operation = f"{node.op.name} of `{node.name}`, {self.report.traced.source.told(node.line)}"
         way_out = f"{self.library} has no counterpart that gives the same values: check without `--against`"
         raise GradError(command.bad_option("--against", f"a graph that {self.library} can compute", operation, way_out))
 

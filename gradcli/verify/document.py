@@ -124,7 +124,7 @@ def _result_json(result: ResultCheck) -> dict[str, Any]:
         "rule": result.rule,
         "result": result.position,
         "operand": result.operand,
-        "line": result.line,
+        **({"line": result.line} if result.span is None else result.span.source.place_json(result.line)),
         "verdict": result.verdict.value,
         "expected": result.expected,
         "expected_shape": list(result.expected_shape),
