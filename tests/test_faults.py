@@ -172,7 +172,7 @@ ELSEWHERE: Mapping[str, tuple[str, Callable[[Path], list[str | Path]], str]] = {
     "family": ("unknown-family", lambda _: ["derive", _SAMPLE, "--truncate", "k=2"], "its families are h"),
     "unknown code": ("unknown-code", lambda _: ["explain", "shapes"], "about `shapes`"),
     "unknown operator": ("unknown-operator", lambda _: ["ops", "relo"], "no operator `relo`"),
-    "answers": ("broken-answers", lambda d: _answers(d, "a.json", b'{"dx": [1,'), "a.json:1:1"),
+    "answers": ("broken-answers", lambda d: _answers(d, "a.json", b'{"dx": [1,'), "a.json:1:11"),
     "arrays": ("broken-answers", lambda d: _answers(d, "a.npz", b"PK\x03\x04"), "a.npz cannot be used as answers"),
     "unknown option": ("usage", lambda _: ["derive", "--colour", "x.txt"], "--colour"),
     "digits": ("usage", lambda _: ["derive", "x.txt", "--digits", "99"], "1<=x<=17"),
@@ -206,7 +206,7 @@ def test_output_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_every_mistake_has_a_case() -> None:
     shown = {code_of(case) for case in CASES} | {code for code, _, _ in ELSEWHERE.values()} | {"unwritable-output"}
-    shown.add("uses-invalid-line")  # one of the faults of a line of homework: see test_homework
+    shown |= {"uses-invalid-line", "bad-answer", "unknown-answer"}  # of lines of homework: see test_homework
     assert shown == set(MISTAKES)
 
 

@@ -87,7 +87,11 @@ class Marking(Supposing):
         if line.index in self.supposed.parts:
             return State(Verdict.WRONG, self.supposed.parts[line.index])
         if line.kind is Kind.HELPER:
-            return self._helper(line)
+            state = self._helper(line)
+            if not line.stray or state.meaning is not None:
+                return state
+            line.problems = line.stray
+            return State(Verdict.INVALID, truths)
         if any(t is None or not finite(t) for t in truths[:1]):
             why = "it is not finite at these inputs" if truths[0] is not None else "it is too large to be worked out"
             return State(Verdict.UNRESOLVED, truths, notes=[f"the right value cannot be compared: {why}"])
@@ -397,7 +401,7 @@ class Marking(Supposing):
         line = mark.line
         if line.index in self.supposed.overwriting:
             before = line.continues if line.continues is not None else line.overwrites
-            found = self.sheet.lines[before].told if before is not None else "an earlier line"
+            found = self.sheet.lines[before].said if before is not None else "an earlier line"
             slip = slips.MISSING_PATH
             edit = f"`=` overwrites what {found} has found; with `+=` the two add up"
             return Naming(slip.name, slip.sentence, edit, line.span)

@@ -15,10 +15,11 @@ from gradcli.graph import CONSTANT, SYMBOL, Graph, Node, Op
 from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import INFIX, shape_of
 from gradcli.homework.pasted import Pasted, apart
-from gradcli.homework.sheet import Line, Sheet
+from gradcli.homework.sheet import Answer, Line, Sheet
 from gradcli.homework.spelling import Kind, Spelling, Target
 from gradcli.homework.written import of_array, written
 from gradcli.language import Program, read
+from gradcli.language.places import PARSE_ERRORS
 from gradcli.ops.arrange import put
 from gradcli.ops.compare import where
 from gradcli.problems import GradError, Problem, Source, Span, homework, meaning
@@ -54,7 +55,7 @@ _WHOLE = "the whole"
 """What stands for a tensor while one of its entries is read; no name of a file has a blank in it."""
 
 
-def read_sheet(report: Report, *answers: Source | Program) -> Sheet:
+def read_sheet(report: Report, *answers: Source | Program | Answer) -> Sheet:
     """The sheet of the claims in a formula file and then those of answers files.
 
     Raises GradError where an answers file is no text in the language; a line that is, and says something impossible,
@@ -67,6 +68,9 @@ def read_sheet(report: Report, *answers: Source | Program) -> Sheet:
     if report.traced.claims:
         problems += _Reader(sheet, read(report.traced.source), environment, claims_only=True).run_lines()
     for each in answers:
+        if isinstance(each, Answer):
+            _Reader(sheet, each.program, environment, answer=each).answer_line()
+            continue
         program = each if isinstance(each, Program) else read(each, claims=True)
         if program.source.text == report.traced.source.text:
             environment = {n: v for n, v in environment.items() if not _is_after(v, sheet.output)}
@@ -88,7 +92,13 @@ class _Reader(Pasted):
     """Reads statements into the lines of a sheet."""
 
     def __init__(
-        self, sheet: Sheet, program: Program, environment: dict[str, Any], *, claims_only: bool = False
+        self,
+        sheet: Sheet,
+        program: Program,
+        environment: dict[str, Any],
+        *,
+        claims_only: bool = False,
+        answer: Answer | None = None,
     ) -> None:
         traced = sheet.report.traced
         again = program.source.text == traced.source.text and not claims_only
@@ -98,11 +108,12 @@ class _Reader(Pasted):
         for number in traced.inner:  # v1, v2, … are names in what `derive` prints
             environment.setdefault(sheet.graph.nodes[number].name, sheet.graph.nodes[number])
         self.claims_only = claims_only
+        self.answer = answer
         self.places: dict[tuple[int, int], Span] = {}
 
     def run_lines(self) -> list[Problem]:
         """Reads the whole program; the faults of syntax that it has."""
-        forward = set() if self.claims_only else self._forward_statements()
+        forward = set() if self.claims_only or self.answer is not None else self._forward_statements()
         for part in self.program.parts():
             self.part = part
             self.problems.extend([] if self.claims_only else part.problems)
@@ -114,7 +125,7 @@ class _Reader(Pasted):
                 self._guarded(statement)
                 if isinstance(statement, ast.ClassDef):
                     self.renew(before, self.names.get(statement.name))
-        if not self.claims_only:
+        if not self.claims_only and self.answer is None:
             self._read_uncalled()
         self.sheet.notes.extend(self.result.notes)
         return self.problems
@@ -162,6 +173,22 @@ class _Reader(Pasted):
                 pass
             finally:
                 self._uncalled = False
+
+    def answer_line(self) -> None:
+        """Reads an answer under a name; one that cannot be read is a line with its faults."""
+        assert self.answer is not None
+        problems = self.answer.problems or tuple(self.run_lines())
+        if problems:
+            self._faulty_line(1, self.answer.name, self.program.source.text, problems, self.program.source)
+
+    def _faulty_line(self, number: int, name: str, text: str, problems: tuple[Problem, ...], source: Source) -> None:
+        """Adds the line of something under a name that cannot be read."""
+        left = _left_side(name)
+        target = self.spelling.target(left) or Target(Kind.HELPER, name)
+        span = next((label.span for problem in problems for label in problem.labels), None)
+        line = Line(len(self.sheet.lines), source.name, number, text, target, span, problems=problems)
+        self._bind(line, left)
+        self.sheet.lines.append(line)
 
     def _guarded(self, statement: ast.stmt) -> None:
         if self.claims_only and not isinstance(statement, ast.Expr):
@@ -323,6 +350,10 @@ class _Reader(Pasted):
             self.sheet.lines.append(line)
             return
         try:
+            for side in (left, right):
+                if (missing := self.spelling.missing(side, self)) is not None:
+                    known = [n.name for n in self.spelling.nodes.values()]
+                    raise GradError(meaning.unknown_name(self.span(missing), missing.id[1:], known))
             if target is None:
                 line.left = self.operand(self.value(self.spelling.rewritten(left, self)), left)
             elif target.key:
@@ -336,12 +367,17 @@ class _Reader(Pasted):
                 value = self._updated(line, update, self.spelling.rewritten(right, self))
             else:
                 value, fits = self._right(self.spelling.rewritten(right, self), line.target.whole)
+            used = self.answer is None or self.answer.used
             if not equality and self._says_nothing(line, left, value, said=result is None):
-                return
+                if used:
+                    return
+                raise GradError(homework.unknown_answer(self.span(left), line.target.name, self._names_to_claim()))
             if equality and line.kind is Kind.HELPER:  # `n == 3` states something, of a name that nothing bears
                 raise GradError(self.unknown(left, line.target.name))
             line.fits = fits
             self._take(line, value, right)
+            if not used and line.kind is Kind.HELPER and line.written is not None:
+                line.stray = (homework.unknown_answer(line.span, line.target.name, self._names_to_claim()),)
         except GradError as error:
             line.problems = error.problems
         except CannotEvaluate as error:
@@ -518,6 +554,12 @@ class _Reader(Pasted):
         names = [n.id for n in ast.walk(right) if isinstance(n, ast.Name)]
         return [name for name in dict.fromkeys(names) if self.look_up(name) is Poison]
 
+    def _names_to_claim(self) -> list[str]:
+        """The names of the file, and those of the gradients of its nodes."""
+        inner = self.sheet.report.traced.inner
+        nodes = [n for n in self.spelling.nodes.values() if n.number not in inner]
+        return [n.name for n in nodes] + [f"d{n.name}" for n in nodes if n.differentiable]
+
     def _order(self, line: Line, right: ast.expr) -> None:
         """An order lists names, as names or as text."""
         listed = right.elts if isinstance(right, (ast.List, ast.Tuple)) else [right]
@@ -537,15 +579,18 @@ class _Reader(Pasted):
         line.problems = tuple(problems)
 
     def array_line(self, number: int, name: str, array: Any) -> None:
-        """Adds the line of an array of a file."""
-        try:
-            left = ast.parse(name, mode="eval").body
-        except SyntaxError:
-            left = ast.Name(name, ast.Load())
+        """Adds the line of an array of a file, or of what stands in its place: why there is none."""
+        if isinstance(array, str):
+            problem = homework.bad_answer(None, f"`{name}` is no answer: {array}")
+            self._faulty_line(number, name, name, (problem,), self.program.source)
+            return
+        left = _left_side(name)
         target = self.spelling.target(left) or Target(Kind.HELPER, name)
         text = f"{name} = array of shape {shape_of(array)}" if shape_of(array) else f"{name} = {float(array)!r}"
         line = Line(len(self.sheet.lines), self.program.source.name, number, text, target, None)
         line.written = of_array(array)
+        if target.kind is Kind.HELPER:
+            line.stray = (homework.unknown_answer(None, name, self._names_to_claim()),)
         line.expression = self.graph.constant(line.written.value, "" if shape_of(array) else repr(float(array)))
         self._bind(line, left)
         self.sheet.lines.append(line)
@@ -573,6 +618,14 @@ def _results(statement: ast.stmt) -> tuple[Sequence[ast.expr], ast.expr] | None:
     value, plain = statement.value, not any(isinstance(each, (ast.Starred, ast.Tuple)) for each in target.elts)
     listed = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
     return (target.elts, value) if plain and not listed else None
+
+
+def _left_side(name: str) -> ast.expr:
+    """A name of a file as the left side of a claim."""
+    try:
+        return ast.parse(name.strip(), mode="eval").body
+    except PARSE_ERRORS:
+        return ast.Name(name, ast.Load())
 
 
 def _claims(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -75,6 +75,8 @@ def judge(marking: Marking, line: Line) -> Found:
     assert written is not None
     if np.shape(written.value) != np.shape(truth):
         return Found(Verdict.WRONG, (f"its shape is {np.shape(written.value)}, and it should be {np.shape(truth)}",))
+    if np.any(np.isnan(numbers(written.value))):
+        return Found(Verdict.WRONG, ("it holds nan, which no number is equal to",))
     digits = None if written.exact else written.digits
     if fits(written, truth):
         return Found(Verdict.RIGHT, digits=digits)

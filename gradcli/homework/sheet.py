@@ -15,10 +15,24 @@ from typing import Any
 from gradcli.graph import SYMBOL, Graph, Node, backward_order
 from gradcli.homework.spelling import Kind, Target, gradient_name
 from gradcli.homework.written import Written
+from gradcli.language import Program
 from gradcli.problems import Problem, Span
 from gradcli.report import Report
 
 __all__ = ["Kind", "Line", "Sheet", "Target", "gradient_name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer under a name, of a file of such answers: a text of its own, with what keeps it from being read.
+
+    `used` says whether other answers use the name; one that they do not, and that nothing bears, answers nothing.
+    """
+
+    program: Program
+    name: str
+    problems: tuple[Problem, ...] = ()
+    used: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -54,6 +68,8 @@ class Line:
     """The names that an order lists."""
     problems: tuple[Problem, ...] = ()
     """Why it cannot be read."""
+    stray: tuple[Problem, ...] = ()
+    """Of numbers under a name that nothing bears: what is wrong with it unless the numbers say what it means."""
     leaf: Node | None = None
     """What stands for this line in the expressions of later ones."""
     left: Node | None = None

@@ -179,6 +179,28 @@ class Spelling:
                 return self.nodes.get(word[1:]) if word.startswith("d") else None
         return None
 
+    def missing(self, place: ast.expr, known: Container[str]) -> ast.Name | None:
+        """The `dnope` of `dL/dnope`, which can only be a derivative, where there is a node L and none called nope.
+
+        `known` has the names that lines bear.
+        """
+        for each in ast.walk(place):
+            if isinstance(each, ast.BinOp) and isinstance(each.op, ast.Div):
+                of, node = _last_name(each.left), _first_name(each.right)
+                if (
+                    of is None
+                    or node is None
+                    or not (of.id[:1] == node.id[:1] == "d")
+                    or "" in (of.id[1:], node.id[1:])
+                ):
+                    continue
+                if node.id in known or of.id in known:
+                    continue
+                found = [side for side in (of, node) if side.id[1:] not in self.nodes]
+                if len(found) == 1 and found[0].id != "d" and found[0].id not in known:
+                    return found[0]
+        return None
+
     # On the right -------------------------------------------------------------------------------
 
     def rewritten(self, right: ast.expr, known: Container[str]) -> ast.expr:
@@ -284,6 +306,20 @@ class _Swap(ast.NodeTransformer):
         visited = self.generic_visit(node)
         assert isinstance(visited, ast.AST)
         return visited
+
+
+def _last_name(place: ast.expr) -> ast.Name | None:
+    """The `dL` of `W.T @ dL`, or of `-dL`."""
+    while isinstance(place, (ast.BinOp, ast.UnaryOp)):
+        place = place.right if isinstance(place, ast.BinOp) else place.operand
+    return place if isinstance(place, ast.Name) else None
+
+
+def _first_name(place: ast.expr) -> ast.Name | None:
+    """The `dz` of `dz.T`, `dz[0]` or `dz.sum(axis=0)`."""
+    while isinstance(place, (ast.Attribute, ast.Subscript, ast.Call)):
+        place = place.func if isinstance(place, ast.Call) else place.value
+    return place if isinstance(place, ast.Name) else None
 
 
 def _parted(left: ast.expr) -> tuple[ast.expr, ast.Subscript | None]:

@@ -7,6 +7,7 @@ Draws without a seed are repeatable too: a derivation must show the same numbers
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -173,8 +174,8 @@ def _read(file: Path, name: Any) -> Any:
             raise TypeError(error) from None
     try:
         loaded = np.load(file, allow_pickle=False)
-    except ValueError as error:
-        raise TypeError("it holds Python objects" if _is_numpy_file(file) else "it is no NumPy file") from error
+    except Exception as error:  # NumPy's readers meet broken files with exceptions of every kind
+        raise TypeError(why_unreadable(file, error)) from None
     if not isinstance(loaded, np.lib.npyio.NpzFile):
         if name is not None:
             raise ValueError(f"a file name alone; a .npy file has no array of the name {name!r}")
@@ -186,13 +187,31 @@ def _read(file: Path, name: Any) -> Any:
             raise ValueError(f"the name of one of its arrays: {', '.join(loaded.files)}")
         try:
             return np.asanyarray(loaded[name])
-        except ValueError:
-            raise TypeError("it holds Python objects") from None
+        except Exception as error:
+            raise TypeError(why_unreadable(None, error)) from None
 
 
-def _is_numpy_file(file: Path) -> bool:
-    with file.open("rb") as stream:
-        return stream.read(6) in (b"\x93NUMPY", b"PK\x03\x04\x14\x00")
+def why_unreadable(file: Path | None, error: Exception) -> str:
+    """Why NumPy could not read a file of arrays, or an array of an archive, in words of our own.
+
+    NumPy's advise to open what is no array as a pickle, which would run it.
+    """
+    said = str(error)
+    head = b""
+    if file is not None:
+        with suppress(OSError), file.open("rb") as stream:
+            head = stream.read(6)
+        if not head and not isinstance(error, OSError):
+            return "it is empty"
+        if isinstance(error, OSError) and error.strerror:
+            return error.strerror.lower()
+        if head[:2] != b"PK" and head != b"\x93NUMPY"[: len(head)]:
+            return "it is no NumPy file" if not said.startswith("it is ") else said
+    if "Object arrays" in said:
+        return "it holds Python objects, which are never opened"
+    if "version" in said:
+        return "its format is of a version that is not known"
+    return said if said.startswith("it is ") else "it is damaged, or cut short"
 
 
 def _reason(error: Exception) -> str:

@@ -25,13 +25,14 @@ class Source:
 
     `name` is what messages call it; `directory` is where `load(...)` looks for files.  The text of a notebook is that
     of its code cells, one after the other: `cells` has the first line of each and its number in the notebook, and
-    what is said of a line names the cell and the line in it.
+    what is said of a line names the cell and the line in it.  A piece of a file begins with the line `first` of it.
     """
 
     name: str
     text: str
     directory: Path = field(default_factory=Path)
     cells: tuple[tuple[int, int], ...] = ()
+    first: int = 1
 
     @cached_property
     def lines(self) -> list[str]:
@@ -39,10 +40,13 @@ class Source:
         return self.text.split("\n")
 
     def place(self, line: int) -> tuple[int | None, int]:
-        """The cell of a notebook that a line of the text stands in, and the line in it; no cell in another file."""
+        """The cell of a notebook that a line of the text stands in, and the line in it; no cell in another file.
+
+        Lines of a text count from 1, also where it is a piece of a file.
+        """
         at = bisect_right(self.cells, (line, sys.maxsize)) - 1
         if at < 0:
-            return None, line
+            return None, line + self.first - 1
         first, cell = self.cells[at]
         return cell, line - first + 1
 

@@ -332,8 +332,9 @@ class Rules(Functions):
         known = id(function.tree) in self.checked and not self.recording
         if known and not self.by_hand and function.rule is None and self.result.last is not None:
             self.by_hand = True
+            where = self.program.source.told(self.line)
             self.result.notes.append(
-                f"{self.program.source.told(self.line)}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
+                f"{where}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
             )
         failed = self.failed.get(id(function.tree)) if known else None
         if failed is None and not (known and self._has_a_misfit()):
@@ -361,10 +362,8 @@ class Rules(Functions):
         """Takes back that rules fail which the program itself calls, and which do not: they are of another kind."""
         for name, rule in _stated_rules(self.globals):
             if id(rule.tree) not in self.checked and not rule.library:
-                line = rule.part.span(rule.tree).line
-                self.result.notes.append(
-                    f"{self.program.source.told(line)}: `{name}` is not checked: the pass that is derived never calls it"
-                )
+                where = self.program.source.told(rule.part.span(rule.tree).line)
+                self.result.notes.append(f"{where}: `{name}` is not checked: the pass that is derived never calls it")
         disproved = [rule for tree, rule in self.failed.items() if self.passed.get(tree)]
         self.result.custom_rules[:] = [r for r in self.result.custom_rules if not any(r is d for d in disproved)]
 
