@@ -318,6 +318,22 @@ def test_zero_gradients_can_be_right() -> None:
     assert only(formulas, "db = sum(w * 3 * c ** 2)").verdict == "wrong"
 
 
+TURNED = [
+    *["12 == L", "12.5 == L", "9 == x*x*sum(v)", "12 == x*x*sum(v)", "x*x*sum(v) == L", "x*sum(v) == L"],
+    *["4*ones(2) == dL/dv", "4 == dL/dv[0]", "[L, v, x] == order", "3 == nope", "v + 1 == v", "2*x*sum(v) == dL/dx"],
+]
+"""Claims with what they are about on the right."""
+
+
+@pytest.mark.parametrize("claim", TURNED)
+def test_a_claim_is_judged_alike_either_way_round(claim: str) -> None:
+    left, right = claim.split(" == ")
+    report = gradcli.derive(f"x = 2\nv = [1, 2.0]\nL = x*x*sum(v)\n{claim}\n{right} == {left}\n")
+    one, other = mark(report).lines
+    assert (one.verdict, one.notes) == (other.verdict, other.notes)
+    assert one.target == other.target or one.verdict == "invalid"
+
+
 # Answers files -----------------------------------------------------------------------------------
 
 GRADIENTS = {"dw": [[0.5, -1.0], [1.5, 2.0]], "db": 3.0, "y": 4.5}

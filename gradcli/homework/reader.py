@@ -209,6 +209,8 @@ class _Reader(Pasted):
             self._claim(self.text(statement), part.value, getattr(statement, "value"), statement)  # noqa: B009
         else:
             for left, right in claims:
+                if isinstance(statement, ast.Expr) and self._turned(left, right):
+                    left, right = right, left
                 whole = self.text(statement) if len(claims) == 1 else f"{self.text(left)} = {self.text(right)}"
                 self._claim(whole, left, right, equality=isinstance(statement, ast.Expr))
 
@@ -245,6 +247,13 @@ class _Reader(Pasted):
         for left, result in zip(targets, results, strict=True):
             result = self.picked(result, value) if type(result) is Pick else result
             self._claim(f"{self.text(left)} = {self.text(value)}", left, value, result=(result,))
+
+    def _turned(self, left: ast.expr, right: ast.expr) -> bool:
+        """Whether a claim is about its right side: `4 == L` says what `L == 4` says, and `4 == x * y` likewise."""
+        if self.spelling.target(left) is not None:
+            return False
+        about = self.spelling.target(right)
+        return (about is not None and about.kind is not Kind.HELPER) or (_nameless(left) and not _nameless(right))
 
     # Where the pieces of a line stand --------------------------------------------------------------
 
@@ -626,6 +635,11 @@ def _left_side(name: str) -> ast.expr:
         return ast.parse(name.strip(), mode="eval").body
     except PARSE_ERRORS:
         return ast.Name(name, ast.Load())
+
+
+def _nameless(side: ast.expr) -> bool:
+    """Whether a side is made of numbers alone."""
+    return not any(isinstance(n, ast.Name) for n in ast.walk(side))
 
 
 def _claims(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr]]:
