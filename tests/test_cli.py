@@ -419,7 +419,7 @@ def test_widths(write: Any, text: str) -> None:
     for columns in (60, 80, 200):
         outcome = run("derive", "f.txt", COLUMNS=str(columns))
         assert outcome.code == 0
-        too_wide = [line for line in outcome.out.splitlines() if cell_len(line) > columns and "note: " not in line]
+        too_wide = [line for line in outcome.out.splitlines() if cell_len(line) > columns]
         assert too_wide == []
         outs[columns] = set(NUMBER.findall(outcome.out))
     assert outs[60] >= outs[200]
@@ -584,3 +584,20 @@ def test_repeatable(write: Any) -> None:
     outs = {process("-m", "gradcli", "derive", "f.txt", PYTHONHASHSEED=seed).stdout for seed in ("1", "2")}
     assert len(outs) == 1
     assert math.isfinite(document("f.txt")["nodes"][-1]["value"])
+
+
+FULL = [
+    ("explain kink | true", "0"),
+    ("check nosuch 2>/dev/full", "2"),
+    ("check nosuch 2>&1 | true", "2"),
+    ("explain kink >/dev/full 2>/dev/full", "2"),
+]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(("line", "code"), FULL)
+def test_streams_that_cannot_be_written(line: str, code: str) -> None:
+    command, sign, rest = line.partition(" | ")
+    shell = f'{{ "$0" -m gradcli {command}; echo $? >&3; }} {sign} {rest}'
+    done = subprocess.run(["bash", "-c", f"exec 3>&1; {shell}", sys.executable], capture_output=True, encoding="utf-8")
+    assert (done.stdout, done.stderr) == (f"{code}\n", "")

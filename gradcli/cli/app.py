@@ -12,7 +12,7 @@ from gradcli.cli.derive import derive
 from gradcli.cli.exit_codes import ExitCode
 from gradcli.cli.explain import explain
 from gradcli.cli.ops import ops
-from gradcli.cli.streams import ascii_only, console, discard_output, prepare_streams
+from gradcli.cli.streams import ascii_only, console, discard, heard_or_not, prepare_streams
 from gradcli.problems import GradError
 from gradcli.problems.command import unwritable_output, usage
 
@@ -57,11 +57,11 @@ def main() -> None:
         code = ExitCode.INTERRUPTED
     except KeyboardInterrupt:
         code = ExitCode.INTERRUPTED
-    except BrokenPipeError:
-        discard_output()
+    except (BrokenPipeError, SystemExit):  # click exits with 1 where the reader has gone, which means something else
+        discard(sys.stdout)
         code = ExitCode.DONE
     except OSError as error:  # what goes wrong in reading has problems of its own
-        discard_output()
+        discard(sys.stdout)
         code = _wrong(GradError(unwritable_output((error.strerror or str(error)).lower())))
     except Exception as error:
         code = _failed(error)
@@ -71,7 +71,8 @@ def main() -> None:
 def _wrong(error: GradError) -> int:
     from gradcli.render.problems import print_problems
 
-    print_problems(console(sys.stderr), error.problems, ascii_only=ascii_only(sys.stderr))
+    with heard_or_not():
+        print_problems(console(sys.stderr), error.problems, ascii_only=ascii_only(sys.stderr))
     return ExitCode.WRONG_INPUT
 
 
@@ -85,9 +86,10 @@ def _failed(error: Exception) -> int:
 
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{frame.filename.rsplit('gradcli', 1)[-1].lstrip('/')}:{frame.lineno}"
-    print(
-        f"internal error: {type(error).__name__}: {error} (at {place})\n"
-        "This is a mistake of gradcli's own. Please report it with the command and the file that led to it.",
-        file=sys.stderr,
-    )
+    with heard_or_not():
+        print(
+            f"internal error: {type(error).__name__}: {error} (at {place})\n"
+            "This is a mistake of gradcli's own. Please report it with the command and the file that led to it.",
+            file=sys.stderr,
+        )
     return ExitCode.INTERNAL_ERROR

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradcli.cli.options import LARGEST, LONGEST, Format, Precision
-from gradcli.cli.streams import ascii_only, console
+from gradcli.cli.streams import ascii_only, console, heard_or_not
 from gradcli.problems import GradError, Problem, Source, command
 
 if TYPE_CHECKING:
@@ -120,9 +120,10 @@ def print_faults(faults: tuple[Problem, ...], *, first: bool) -> None:
     from gradcli.render.problems import print_problems
 
     sys.stdout.flush()
-    if not first:
-        console(sys.stderr).print()
-    print_problems(console(sys.stderr), faults, ascii_only=ascii_only(sys.stderr))
+    with heard_or_not():
+        if not first:
+            console(sys.stderr).print()
+        print_problems(console(sys.stderr), faults, ascii_only=ascii_only(sys.stderr))
 
 
 def print_failures(command_name: str, files: Sequence[str], problems: tuple[Problem, ...]) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,7 +47,18 @@ def ascii_only(stream: IO[str]) -> bool:
     return "utf" not in (getattr(stream, "encoding", None) or "ascii").lower()
 
 
-def discard_output() -> None:
-    """After the reader has gone (`| head`): nothing more is written, and nothing complains at exit."""
-    with suppress(OSError, ValueError):  # a stream in memory has no descriptor, and needs none
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def discard(stream: IO[str] | None) -> None:
+    """After a stream's reader has gone (`| head`): nothing more is written to it, and nothing complains at exit."""
+    with suppress(OSError, ValueError, AttributeError):  # a stream in memory has no descriptor, and needs none
+        assert stream is not None
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@contextmanager
+def heard_or_not() -> Iterator[None]:
+    """What is written to standard error; if it cannot be, nobody is left to be told so, and the exit code speaks."""
+    try:
+        yield
+        sys.stderr.flush()
+    except OSError:
+        discard(sys.stderr)

@@ -14,7 +14,7 @@ from rich.text import Text
 from gradcli.problems import Label
 from gradcli.render.numbers import number, shape_text
 from gradcli.render.problems import drawn
-from gradcli.render.table import Column, Table, filled, fits, print_headline, print_table
+from gradcli.render.table import Column, Table, filled, fits, print_headline, print_notes, print_table
 from gradcli.report import Report
 from gradcli.verify.verdict import Check, Entry, GradientCheck, ResultCheck, Verdict, worst
 
@@ -341,10 +341,7 @@ class _Page:
 
     def notes(self, notes: Sequence[str]) -> None:
         """What else is to be known, such as what was not covered."""
-        if notes:
-            self.console.print()
-        for note in notes:
-            self.console.print(Text.assemble(("note: ", "bold"), note), soft_wrap=True)
+        print_notes(self.console, notes)
 
 
 def _result_lines(result: ResultCheck, width: int) -> list[Text]:

@@ -13,7 +13,7 @@ from gradcli.homework.telling import ALL, FORMULA, KIND, PLACE, Told, ToldLine
 from gradcli.problems import Label
 from gradcli.render.numbers import LARGE, number, summary, tensor
 from gradcli.render.problems import drawn
-from gradcli.render.table import Column, Table, print_headline, print_table
+from gradcli.render.table import Column, Table, print_headline, print_notes, print_table
 
 _COUNTED = {
     "right": "right",
@@ -39,10 +39,7 @@ def print_homework(console: Console, told: Told, *, digits: int = 4, ascii_only:
         console.print()
         lines = _first(told.first, told.level, digits, console.width, ascii_only)
         console.print(Text("\n").join(lines), soft_wrap=True)
-    if told.notes:
-        console.print()
-        for note in told.notes:
-            console.print(Text.assemble(("note: ", "bold"), note), soft_wrap=True)
+    print_notes(console, told.notes)
 
 
 def _headline(told: Told) -> str:

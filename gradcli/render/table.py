@@ -129,6 +129,17 @@ def print_headline(console: Console, text: Text) -> None:
         console.print(line, soft_wrap=True)
 
 
+def print_notes(console: Console, notes: Sequence[str]) -> None:
+    """Remarks below a blank line, if there are any, each within the width."""
+    head = "note: "
+    if notes:
+        console.print()
+    for note in notes:
+        first, *others = _wrapped(_visible(" ".join(note.split())), max(NARROWEST, console.width - len(head)))
+        console.print(Text.assemble((head, "bold"), first), soft_wrap=True)
+        _print_lines(console, ((" " * len(head) + line, "") for line in others))
+
+
 def _print_title(console: Console, title: str, remark: str) -> None:
     if title and remark and cell_len(title + REMARK_GAP + remark) <= console.width:
         console.print(Text.assemble((title, "bold"), REMARK_GAP, (remark, "dim")), soft_wrap=True)

@@ -13,7 +13,7 @@ from rich.text import Text
 from gradcli.graph import INPUT, Node
 from gradcli.graph.op import size_of
 from gradcli.render.numbers import CELL_WIDTH, LARGE, block, number, shape_text, summary, tensor
-from gradcli.render.table import Column, Table, print_headline, print_table
+from gradcli.render.table import Column, Table, print_headline, print_notes, print_table
 from gradcli.report import Contribution, Report, Step, Visit
 from gradcli.report.sequences import Change, StateSequence
 
@@ -72,10 +72,7 @@ class _Printer:
             for table in self.through_time():
                 self.console.print()
                 print_table(self.console, table, light_after=SUMMARY_ROWS)
-        if self.report.notes:
-            self.console.print()
-            for note in self.report.notes:
-                self.console.print(Text.assemble(("note: ", "bold"), note), soft_wrap=True)
+        print_notes(self.console, self.report.notes)
 
     def title(self) -> Text:
         """`circuit.txt: z = (x + y) * w`."""
