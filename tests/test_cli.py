@@ -572,7 +572,10 @@ def test_explain_lists_every_code() -> None:
     assert set(gradcli.problems.MISTAKES) <= set(listed)
 
 
-@pytest.mark.parametrize("asked", [["ops"], ["ops", "relu"], ["ops", "softmax"]], ids=" ".join)
+SHOWN = [["ops"], *(["ops", name] for name in ("relu", "softmax", "bce", "conv2d", "linear"))]
+
+
+@pytest.mark.parametrize("asked", SHOWN, ids=" ".join)
 def test_what_is_told_of_operators_fits_the_terminal(asked: list[str]) -> None:
     lines = run(*asked, COLUMNS="60").out.splitlines()
     assert max(map(len, lines)) <= 60

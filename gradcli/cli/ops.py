@@ -40,33 +40,37 @@ def _print_families() -> None:
 
 
 def _print_entry(entry: Entry) -> None:
-    from rich.text import Text
-
     from gradcli.render.terminal import Style, print_report
 
     out = console()
-    out.print(Text.assemble((entry.usage, "bold")))
+    _print_filled(out, entry.usage, style="bold")
     _print_paragraph(out, entry.doc)
     if entry.spellings:
         _print_paragraph(out, f"also written: {', '.join(entry.spellings)}")
     if entry.rules:
-        out.print(Text("\nwith y for its value and dy for the gradient that arrives:", "dim"))
+        _print_paragraph(out, "with y for its value and dy for the gradient that arrives:", style="dim")
     else:
-        out.print(Text("\nwritten out into the graph, operation by operation; the rules are those of its parts"))
+        _print_paragraph(out, "written out into the graph, operation by operation; the rules are those of its parts")
     for rule in entry.rules:
-        out.print(Text(f"  d{rule.operand} = {rule.text}" if rule.text else f"  {rule.operand} receives nothing"))
+        text = f"d{rule.operand} = {rule.text}" if rule.text else f"{rule.operand} receives nothing"
+        _print_filled(out, text, indent="  ")
     if entry.kink:
         _print_paragraph(out, f"at its kinks: {entry.kink}")
-    out.print(Text("\nan example:", "dim"))
+    _print_paragraph(out, "an example:", style="dim")
     for line in entry.example.split("\n"):
-        out.print(Text(f"  {line}"))
+        _print_filled(out, line, indent="  ")
     print_report(out, entry.report, Style(sections=("values", "formulas"), headline=False))
 
 
-def _print_paragraph(out: Console, text: str) -> None:
-    """A blank line and a text, broken at blanks that do not stay at the ends of its lines."""
+def _print_paragraph(out: Console, text: str, *, style: str = "") -> None:
+    """A blank line and a text."""
+    out.print()
+    _print_filled(out, text, style=style)
+
+
+def _print_filled(out: Console, text: str, *, indent: str = "", style: str = "") -> None:
+    """A text, broken at blanks that do not stay at the ends of its lines."""
     from gradcli.render.table import filled
 
-    out.print()
-    for line in filled(text, out.width):
-        out.print(line, soft_wrap=True)
+    for line in filled(text, out.width, indent):
+        out.print(line, soft_wrap=True, style=style or None)
