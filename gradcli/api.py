@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,9 @@ from gradcli.trace.truncate import truncated
 
 CLAIMS_KEPT = "claims (`==`) are kept, and not checked by this command"
 """The end of the note on claims that are not marked."""
+
+WIDER_NODES = 2_000
+"""Of a larger graph, it is not found out how large a number would be that float64 cannot hold."""
 
 SEED_LENGTH, SEED_ENTRIES = 24, 12
 """A seed of more characters or numbers than this is called `seed` in formulas."""
@@ -110,7 +113,7 @@ def _derived(traced: Traced, of: str | None, wrt: Iterable[str], upstream: Mappi
     if output not in order:
         order = [output]
     swept = sweep(order, values, seed, plain=traced.graph.plain)
-    notes = (*traced.notes, *_claims(traced), *_non_finite(traced, values), *_non_finite_slope(traced, swept))
+    notes = (*traced.notes, *_claims(traced), *_not_finite(traced, values, swept, seed))
     return Report(traced, output, values, swept, tuple(order), seed, tuple(n.name for n in targets), notes)
 
 
@@ -299,26 +302,65 @@ def _claims(traced: Traced) -> Sequence[str]:
     return [f"{traced.source.told(*(claim.line for claim in traced.claims[:8]))}: {CLAIMS_KEPT}"]
 
 
-def _first_that_is_not_finite(traced: Traced, node: Node, what: str) -> str:
-    return f"{traced.source.told(node.line)}: the {what} of `{node.name}` is not finite; it is the first such {what}"
+def _not_finite(traced: Traced, values: Values, swept: Sweep, seed: Any) -> Iterator[str]:
+    """Notes on the first value and the first gradient that are no finite numbers."""
+    value = _first_value_not_finite(traced, values)
+    gradient = _first_gradient_not_finite(swept)
+    wide = _in_a_wider_range(traced, swept.order, seed) if value is not None or gradient is not None else None
+    for what, node, found, true in (
+        ("value", value, values, wide[0] if wide else None),
+        ("gradient", gradient, swept.gradients, wide[1] if wide else None),
+    ):
+        if node is not None:
+            size = None if true is None or node.number >= len(true) else _beyond(found[node.number], true[node.number])
+            how = "is not finite"
+            if size is not None:
+                about = np.format_float_scientific(size, precision=0, trim="-")
+                beyond = abs(size) > np.finfo(node.dtype).max
+                how = (
+                    f"is beyond the range of {node.dtype} (about {about})"
+                    if beyond
+                    else f"{how}, and should be {about}"
+                )
+            yield f"{traced.source.told(node.line)}: the {what} of `{node.name}` {how}; it is the first such {what}"
 
 
-def _non_finite_slope(traced: Traced, swept: Sweep) -> Sequence[str]:
-    """A note on the first gradient of the sweep that is no finite number."""
-    for node in swept.order:
-        gradient = swept.gradients[node.number]
-        finite = -np.inf < gradient < np.inf if isinstance(gradient, float) else bool(np.isfinite(gradient).all())
-        if not finite:
-            return [_first_that_is_not_finite(traced, node, "gradient")]
-    return []
-
-
-def _non_finite(traced: Traced, values: Values) -> Sequence[str]:
-    """A note on the first value that is no finite number, if an operation (and not an input) made it."""
+def _first_value_not_finite(traced: Traced, values: Values) -> Node | None:
+    """The first node with a value that is no finite number, if an operation (and not an input) made it."""
     for node in traced.graph.nodes:
-        if node.dtype in FLOATS and node.operands:
-            value = values[node.number]
-            finite = -np.inf < value < np.inf if isinstance(value, float) else bool(np.isfinite(value).all())
-            if not finite:
-                return [_first_that_is_not_finite(traced, node, "value")]
-    return []
+        if node.dtype in FLOATS and node.operands and not _finite(values[node.number]):
+            return node
+    return None
+
+
+def _first_gradient_not_finite(swept: Sweep) -> Node | None:
+    return next((node for node in swept.order if not _finite(swept.gradients[node.number])), None)
+
+
+def _finite(value: Any) -> bool:
+    return -np.inf < value < np.inf if isinstance(value, float) else bool(np.isfinite(value).all())
+
+
+def _in_a_wider_range(traced: Traced, order: Sequence[Node], seed: Any) -> tuple[list[Any], Sequence[Any]] | None:
+    """All values and gradients in numbers that go further than float64, where there are any and the graph is small."""
+    if len(traced.graph.nodes) > WIDER_NODES or np.finfo(np.longdouble).max <= np.finfo(float).max:
+        return None
+    values: list[Any] = []
+    try:
+        with np.errstate(all="ignore"):
+            for node in traced.graph.nodes:
+                if node.leaf:
+                    values.append(np.asarray(node.data, np.longdouble)[()] if node.dtype in FLOATS else node.data)
+                else:
+                    values.append(node.op.forward(*[values[o.number] for o in node.operands], **node.data or {}))
+        return values, sweep(list(order), values, np.asarray(seed, np.longdouble)[()], plain=True).gradients
+    except Exception:  # not every function takes such numbers, and a note is not worth a failure
+        return None
+
+
+def _beyond(value: Any, true: Any) -> Any:
+    """The first entry of the truth where a value is infinite and the truth is not; None if there is none."""
+    if true is None or np.shape(value) != np.shape(true):
+        return None
+    wrong = np.isinf(value) & np.isfinite(true)
+    return np.asarray(true)[wrong][0] if np.any(wrong) else None

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from test_faults import run
 
 import gradcli
 from gradcli.homework import mark
 from gradcli.problems import MISTAKES, GradError, Source
-from tests.test_faults import run
 
 FORMULAS = "W = [[1.0, 2], [3, 4]]\nx = [1, 2.0]\nb = [0, 1.0]\nz = W @ x + b\nL = sum(z * z)\n"
 

@@ -1,5 +1,6 @@
 """Why a gradient is no plain derivative: where it happens, what to write instead, and the examples of `explain`."""
 
+import json
 import textwrap
 from pathlib import Path
 
@@ -120,3 +121,45 @@ def test_the_command_shows_the_matrix(tmp_path: Path) -> None:
     assert outcome.code == 0
     assert "  x  6  4" in outcome.out
     assert "the matrix is symmetric" in " ".join(outcome.out.split())
+
+
+# Numbers that float64 cannot hold -----------------------------------------------------------------
+
+BEYOND = {
+    "x = 1e308\nL = x*x": ("2e+308", "overflows: the number is too large for float64"),
+    "x = 1e-200\nL = 1/x": ("-1e+400", "on the way back, the gradient of x overflows: it is too large for float64"),
+    "x = 1000\nL = exp(x)": ("2e+434", "overflows: the number is too large for float64"),
+    "x = [1e-200, 1]\nL = sum(1/x)": ("-1e+400", "on the way back, the gradient of x overflows: it is too large"),
+}
+
+
+@pytest.mark.parametrize("text", BEYOND)
+def test_a_derivative_beyond_the_floats_is_said(text: str, tmp_path: Path) -> None:
+    size, reason = BEYOND[text]
+    (tmp_path / "f.txt").write_text(text)
+    outcome = run("check", tmp_path / "f.txt", COLUMNS="400")
+    assert outcome.code == 0
+    assert f"{reason}" in outcome.out
+    assert f"the derivative is beyond the range of float64 (about {size}), the reverse sweep says" in outcome.out
+    assert "cancel" not in outcome.out
+    table = outcome.out.partition("overflows")[0]
+    assert f"too large  {size}" in " ".join(table.split()).replace("too large ", "too large  ")
+    worst = json.loads(run("check", tmp_path / "f.txt", "--format", "json").out)["check"]["gradients"]["x"]["worst"]
+    assert (worst["beyond"], worst["reference"]) == (size, "-inf" if size[0] == "-" else "inf")
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max <= np.finfo(float).max, reason="no wider numbers here")
+@pytest.mark.parametrize(
+    ("text", "notes"),
+    [
+        ("x = 1e308\nL = x*x", ["line 2: the value of `L` is beyond the range of float64 (about 1e+616)"]),
+        ("x = 1e-200\nL = 1/x", ["line 1: the gradient of `x` is beyond the range of float64 (about -1e+400)"]),
+        ("x = 1e300\nL = x**3*1e-300", ["line 1: the gradient of `x` is not finite, and should be 3e+300"]),
+        ("x = 0\nL = 1/x", ["line 2: the value of `L` is not finite", "line 1: the gradient of `x` is not finite"]),
+        ("x = float32(1e30)\nL = x*x", ["line 2: the value of `L` is beyond the range of float32 (about 1e+60)"]),
+    ],
+)
+def test_derive_says_so_too(text: str, notes: list[str]) -> None:
+    found = gradcli.derive(text).notes
+    for note in notes:
+        assert any(told.startswith(f"{note}; it is the first such") for told in found), found

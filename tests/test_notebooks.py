@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from test_faults import run
 
 import gradcli
 from gradcli.problems import GradError, Source
-from tests.test_faults import run
 
 FAULTS = ["x = [1, 2]\nW = [[1, 2, 3]]", "# text", "%%bash\nif", "z = W @ x\r\nq = 2z", "u = late * 2", "late = (3"]
 MARKED = ["x = 2", "# text", "L = x*x\nL == 4", "dL/dx == 4\ndL/dx == 5\nprint(1)"]

@@ -186,6 +186,9 @@ class _Page:
         bound = _at(g.numeric.error_bound, entry.index)
         write = self._writing(entry, [entry.value, symbolic, slope, entry.reference])
         formal = "abstains" if symbolic is None else write(symbolic)
+        if entry.beyond:
+            formal = "too large" if symbolic is not None and math.isinf(symbolic) else formal
+            return write(entry.value), formal, "none" if slope is None else entry.beyond, ""
         if entry.verdict is Verdict.KINK:
             return write(entry.value), formal, self._sides(entry), ""
         if slope is None:
@@ -258,6 +261,9 @@ class _Page:
             slopes = self._sides(entry).replace("left ", "left slope ").replace("right ", "right slope ")
             allowed = {True: ", which is allowed", False: ", which is not allowed", None: ""}[entry.allowed]
             parts.append(f"{slopes}; the sweep uses {self._number(entry.value)}{allowed}")
+        elif entry.beyond:
+            beyond = f"the derivative is beyond the range of float64 (about {entry.beyond})"
+            parts.append(f"{beyond}, the reverse sweep says {write(entry.value)}")
         elif entry.reference is not None and entry.verdict in (Verdict.DISAGREE, Verdict.INACCURATE):
             numbers = f"the derivative is {write(entry.reference)}, the reverse sweep says {write(entry.value)}"
             parts.append(numbers)

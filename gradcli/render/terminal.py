@@ -138,7 +138,7 @@ class _Printer:
         head = (str(place + 1), node.name)
         if scalar:
             return (*head, operation, numbers, self.number(value))
-        if numbers:
+        if numbers and numbers != operation:
             operation += f"\n= {numbers}"
         return (*head, shape_text(node.shape), operation, self.cell(value))
 

@@ -616,15 +616,24 @@ class _Checker:
         left = right = None
         if p.verdict is Verdict.KINK and p.probe is not None:
             left, right = (floats(s.slope) if s.kind is Kind.SLOPE else None for s in (p.probe.left, p.probe.right))
-        reference = None
+        reference = exactly = None
         if p.verdict in (Verdict.AGREE, Verdict.INACCURATE):
             clear = p.probe is not None and p.probe.smooth and p.probe.error <= SURE * abs(p.probe.slope)
-            reference = floats(p.probe.slope if clear and p.probe is not None else p.rule)
+            exactly = p.probe.slope if clear and p.probe is not None else p.rule
         elif p.verdict is Verdict.DISAGREE:
-            reference = floats(p.probe.slope if p.probe is not None and p.probe.smooth else p.rule)
-        return Entry(
-            p.index, p.value, p.verdict, reference, left, right, p.allowed, p.found.node, p.reason, p.found.way_out
-        )
+            exactly = p.probe.slope if p.probe is not None and p.probe.smooth else p.rule
+        beyond = ""
+        if exactly is not None:
+            reference = floats(exactly)
+            beyond = self._too_large(exactly) if np.isinf(reference) else ""
+        told = (p.reason, p.found.way_out, beyond)
+        return Entry(p.index, p.value, p.verdict, reference, left, right, p.allowed, p.found.node, *told)
+
+    def _too_large(self, value: Any) -> str:
+        """A finite number that float64 cannot hold, to two digits: `2e+308`; "" if it is infinite."""
+        m = self.mover.exact(DIGITS[0]).arithmetic
+        value = m.of(m.number(value))
+        return m.context.nstr(value, 2).replace(".0e", "e") if m.context.isfinite(value) else ""
 
     def _numeric(self, node: Node, places: list[Place]) -> Numeric:
         """The slopes that differences found: those at many digits where there are any, else those of floats.

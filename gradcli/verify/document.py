@@ -105,6 +105,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
         "node": entry.node,
         "reason": entry.reason,
         "way_out": entry.way_out,
+        **({"beyond": entry.beyond} if entry.beyond else {}),
     }
 
 

@@ -175,13 +175,27 @@ def lost_digits(exact: Exact, node: Node) -> Diagnosis:
         if each.number in gradients and each.number < len(report.sweep.gradients):
             mine = report.sweep.gradients[each.number]
             right = np.asarray(m.floats(gradients[each.number]), float)
-            if mine is not None and _off(np.asarray(mine, float), right, kept):
+            over = mine is not None and _overflows(m, mine, gradients[each.number])
+            if mine is not None and (over or _off(np.asarray(mine, float), right, kept)):
                 first = _out_of_range(exact, each)
                 beyond = _beyond(exact, first)
-                what = beyond or f"on the way back, the gradient of {each.name} loses its digits in {dtype}"
+                what = beyond or f"on the way back, the gradient of {each.name} {_how(over, dtype)}"
                 at = first if beyond else each
                 return Diagnosis(at.name, what, stable_form(report, exact.nodes, at))
     return Diagnosis(node.name, f"its contributions cancel in {dtype}")
+
+
+def _overflows(m: Any, mine: Any, exactly: Any) -> bool:
+    """Whether an entry of a gradient is infinite in floats where it is a number."""
+    infinite = np.ravel(np.isinf(np.asarray(mine, dtype=float)))
+    if not infinite.any():
+        return False
+    entries = np.ravel(np.asarray(exactly, dtype=object))
+    return len(entries) == len(infinite) and any(m.context.isfinite(m.of(v)) for v in entries[infinite])
+
+
+def _how(over: bool, dtype: str) -> str:
+    return f"overflows: it is too large for {dtype}" if over else f"loses its digits in {dtype}"
 
 
 _SMALLEST = {"float32": 2.0**-126, "float16": 2.0**-14}

@@ -54,6 +54,8 @@ class Entry:
     """Why, as a sentence without a full stop."""
     way_out: str = ""
     """What to write instead, where there is a stable form."""
+    beyond: str = ""
+    """The derivative in digits, where it is too large for float64, and `reference` therefore infinite: `2e+308`."""
 
 
 @dataclass(frozen=True, slots=True)
