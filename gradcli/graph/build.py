@@ -7,9 +7,9 @@ again as the reader's own `p`, and `p - y` prints as `p - y`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gradcli.graph.dtypes import result_dtype
 from gradcli.graph.node import CONSTANT, SYMBOL, Node, constant
@@ -21,20 +21,32 @@ if TYPE_CHECKING:
 _current: list[Adjoint | Writing] = []
 
 
+Index: TypeAlias = Mapping[Any, Node]
+"""Nodes by what they compute."""
+
+
+def index_of(nodes: Iterable[Node]) -> dict[Any, Node]:
+    """The nodes by what they compute; of two that compute the same, the first."""
+    index: dict[Any, Node] = {}
+    for node in nodes:
+        if node.operands:
+            index.setdefault(_key(node.op, node.operands, node.settings), node)
+    return index
+
+
 class Adjoint:
     """The nodes that rules build while it is entered (`with adjoint:`).
 
-    `known` are forward nodes, which are found again instead of being built twice.
+    `known` are forward nodes, which are found again instead of being built twice; `index_of` makes one that many
+    graphs can share.
     """
 
-    def __init__(self, known: Iterable[Node] = (), first_number: int = 0) -> None:
+    def __init__(self, known: Iterable[Node] | Index = (), first_number: int = 0) -> None:
         self.nodes: list[Node] = []
         self.number = first_number
         self._same: dict[Any, Node] = {}
         self._constants: dict[Any, Node] = {}
-        for node in known:
-            if node.operands:
-                self._same.setdefault(_key(node.op, node.operands, node.settings), node)
+        self._known = known if isinstance(known, Mapping) else index_of(known)
 
     def __enter__(self) -> Adjoint:
         _current.append(self)
@@ -69,7 +81,7 @@ class Adjoint:
             if simpler is not None:
                 return simpler
         key = _key(op, nodes, settings)
-        node = self._same.get(key)
+        node = self._same.get(key) or self._known.get(key)
         if node is None:
             node = self._same[key] = self._numbered(
                 Node(

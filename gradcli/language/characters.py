@@ -9,7 +9,7 @@ wrote.  Strings and comments are left alone.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from gradcli.language.lexis import ASCII_MARK, COMBINING, parts_of_line
@@ -251,12 +251,20 @@ def _after_blanks(line: str, at: int) -> int:
 
 def _group_end(line: str, at: int) -> int | None:
     """Just past the bracket that closes the one at `at`, None if the line does not close it."""
-    depth = 0
-    for bracket in _BRACKET.finditer(line, at):
-        depth += 1 if bracket.group() in "([{" else -1
-        if depth == 0:
-            return bracket.end()
-    return None
+    return _closings(line).get(at)
+
+
+@lru_cache(maxsize=4)  # a line may have as many groups as characters
+def _closings(line: str) -> dict[int, int]:
+    """Just past the closing bracket, by the place of the opening one."""
+    closings: dict[int, int] = {}
+    opened: list[int] = []
+    for bracket in _BRACKET.finditer(line):
+        if bracket.group() in "([{":
+            opened.append(bracket.start())
+        elif opened:
+            closings[opened.pop()] = bracket.end()
+    return closings
 
 
 def _apply(line: str, edits: list[Edit]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from gradcli.problems.core import Label, Problem, Span, mistake
 
@@ -12,7 +13,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
     """The known word closest in spelling, or ""."""
     if len(word) > 60:
         return ""  # no name is so long, and comparing it would take long, too
-    known = list(dict.fromkeys(known))
+    return _nearest(word, tuple(dict.fromkeys(known)))
+
+
+@lru_cache(maxsize=256)  # a slip in a name is often made again and again
+def _nearest(word: str, known: tuple[str, ...]) -> str:
     folded = {k.lower(): k for k in reversed(known)}
     if word.lower() in folded:
         return folded[word.lower()]

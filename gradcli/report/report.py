@@ -6,6 +6,7 @@ graph of a million nodes costs only what is looked at.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,6 +24,7 @@ from gradcli.differentiate import (
 )
 from gradcli.evaluate import Values
 from gradcli.graph import CONSTANT, INPUT, Adjoint, Formula, Node, constant, formula, local_formula
+from gradcli.graph.build import Index, index_of
 from gradcli.graph.formula import atom, compose
 from gradcli.report.rows import Contribution, Gradient, NodeRow, Step, Visit
 from gradcli.report.sequences import Clipping, StateSequence, Truncation, state_sequences
@@ -54,6 +56,8 @@ class Report:
     notes: tuple[str, ...] = field(default=())
     truncation: Truncation | None = None
     clipping: Clipping | None = None
+    _indices: dict[int, dict[Any, Node]] = field(default_factory=dict, init=False, compare=False)
+    _last_index: list[tuple[Node, Index]] = field(default_factory=list, init=False, compare=False)
 
     def __repr__(self) -> str:
         return f"<Report of {self.file}: {self.title}; gradients of {', '.join(list(self.gradients)[:8])}>"
@@ -244,9 +248,21 @@ class Report:
             return self.seed_node
         return upstream_symbol(self.output_node, node)
 
-    def _neighbours(self, node: Node) -> list[Node]:
-        """Forward nodes that a rule of this node may ask for again: those over the same operands."""
-        return [node, *(self._siblings.get(node.operands[0].number, ()) if node.operands else ())]
+    def _neighbours(self, node: Node) -> Index:
+        """Forward nodes that a rule of this node may ask for again: itself and those over the same operands.
+
+        The rules of a node's slots are asked for one after the other, and a node may have thousands of slots, or
+        thousands of siblings: so the last index is kept, and that of siblings for good.
+        """
+        if not node.operands:
+            return {}
+        if not self._last_index or self._last_index[0][0] is not node:
+            first = node.operands[0].number
+            if first not in self._indices:
+                self._indices[first] = index_of(self._siblings.get(first, ()))
+            index: Index = ChainMap(index_of([node]), self._indices[first])
+            self._last_index[:] = [(node, index)]
+        return self._last_index[0][1]
 
     @cached_property
     def _siblings(self) -> dict[int, list[Node]]:

@@ -50,6 +50,9 @@ _PLAIN_FLOATS = ("float64", "weak float", "weak int")
 MOST_AXES = 64
 """How many axes NumPy's arrays can have."""
 
+MOST_SEARCHED = 100
+"""For so many unknown names it is looked up which name was meant, and whether a later line defines it."""
+
 HUGE = 1 << 53
 """Whole numbers from here on are held as floats."""
 
@@ -136,6 +139,9 @@ class Expressions:
 
     def unknown(self, place: ast.AST, name: str) -> Problem:
         """The problem of a name that is not defined here."""
+        self.unknowns += 1
+        if self.unknowns > MOST_SEARCHED:  # for every fault, all the names and lines of a file would be gone through
+            return meaning.unknown_name(self.span(place), name, ())
         definition = re.compile(rf"^\s*{re.escape(name)}\s*(\+|-|\*|/|@|\*\*)?=(?!=)")
         later = 0
         for number, line in enumerate(self.program.source.lines[self.line :], start=self.line + 1):
@@ -152,6 +158,9 @@ class Expressions:
             if value is not self.missing:
                 return value
         return self.missing
+
+    unknowns = 0
+    """How many names were not found."""
 
     in_function = False
     """Whether the body of a function of the file is being read."""

@@ -195,7 +195,7 @@ class _Checker:
         self._judge_groups([p for p in places if p.verdict is None])
         self._reconsider(places)
         wrong = any(p.verdict is Verdict.DISAGREE for p in places)
-        self.rules = wrong_rules(exact, None if wrong else PLACES) if self._rules_wanted(places) else ()
+        self.rules = wrong_rules(exact, None if wrong else PLACES, self.until) if self._rules_wanted(places) else ()
         self._judge_kinks([p for p in places if p.verdict is Verdict.KINK])
         self._judge_floats([p for p in places if p.verdict is Verdict.AGREE])
 

@@ -7,6 +7,8 @@ slips that cancel); so this is looked at beside the composition, never instead o
 
 from __future__ import annotations
 
+import math
+import time
 from typing import Any
 
 import numpy as np
@@ -14,21 +16,27 @@ import numpy as np
 from gradcli.differentiate import contribution
 from gradcli.graph import Node
 from gradcli.graph.dtypes import FLOATS
+from gradcli.graph.op import size_of
 from gradcli.verify.exact import Exact
 from gradcli.verify.verdict import RuleCheck, Verdict
 
 RULE = 1e-12
 """By how much a rule may be off: some hold numbers such as 0.044715 in 53 bits."""
+WORK = 100_000
+"""Operations on numbers, about, times a dozen."""
 APART = 1e-9
 """One-sided slopes that differ by more are those of a kink, where a rule may choose."""
 
 
-def wrong_rules(exact: Exact, most: int | None = None) -> tuple[RuleCheck, ...]:
+def wrong_rules(exact: Exact, most: int | None = None, until: float = math.inf) -> tuple[RuleCheck, ...]:
     """The rules that are not the slope of their operation at these inputs.
 
-    Each is looked at wherever it is used, or at the first `most` of these places.
+    Each is looked at wherever it is used, or at the first `most` of these places and, of those, at no more than take
+    `WORK` operations in all (an operation of a thousand operands takes a thousand at each of them).  After `until`
+    none is looked at any more.
     """
-    found = []
+    work = 0
+    found: list[RuleCheck] = []
     looked: dict[Any, int] = {}
     rng = np.random.default_rng(3)
     known: set[Any] = set()
@@ -42,6 +50,9 @@ def wrong_rules(exact: Exact, most: int | None = None) -> tuple[RuleCheck, ...]:
             looked[rule] = looked.get(rule, 0) + 1
             if most is not None and looked[rule] > most:
                 continue
+            work += size_of(node) + sum(size_of(o) for o in node.operands)
+            if (most is not None and work > WORK) or time.monotonic() > until:
+                return tuple(found)
             key = (node.op, slot, node.operands, str(node.settings))
             if key not in known and (reason := _fault(exact, node, slot, rng)):
                 known.add(key)
