@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from gradcli.cli.exit_codes import ExitCode
-from gradcli.cli.files import Outcome, Request, go_through, print_failures
+from gradcli.cli.files import Outcome, Request, go_through, print_failures, read_once
 from gradcli.cli.homework import Answers, Hint, claims_json, marks_of, print_marks, without_note
 from gradcli.cli.options import (
     LARGEST,
@@ -90,6 +90,7 @@ def check(
     try:
         _usable(tolerance)
         _one_file_for(answers or [], files)
+        read_once([*files, *(answers or [])])
     except GradError as error:
         if format is Format.TABLE:
             raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,8 +43,25 @@ class Request:
             if not sign or not name.strip() or not value.strip():
                 way_out = "as in `--upstream c=dc` or `--upstream c=[[1,2],[3,4]]`"
                 raise GradError(command.bad_option("--upstream", "NAME=NODE or NAME=NUMBERS", text, way_out))
+            if name.strip() in seeds:
+                raise GradError(command.bad_option("--upstream", "one seed for each node", text, "name one of them"))
             seeds[name.strip()] = value.strip()
         return seeds
+
+    @cached_property
+    def limit(self) -> float | None:
+        """The joint norm of the gradients.  Raises GradError where it is no finite number."""
+        if self.clip_norm is not None and not math.isfinite(self.clip_norm):
+            found = str(self.clip_norm)
+            raise GradError(command.bad_option("--clip-norm", "a finite number", found, "as in `--clip-norm 1`"))
+        return self.clip_norm
+
+    @cached_property
+    def wanted(self) -> str:
+        """The nodes whose gradients are wanted.  Raises GradError where there is no name in the list."""
+        if self.wrt and not self.wrt.strip(", "):
+            raise GradError(command.bad_option("--wrt", "names with commas between", self.wrt, "as in `--wrt x,W1`"))
+        return self.wrt
 
     @cached_property
     def cuts(self) -> dict[str, int]:
@@ -63,13 +81,13 @@ class Request:
             return derive(
                 _source(file),
                 of=self.of.strip() or None,
-                wrt=self.wrt,
+                wrt=self.wanted,
                 upstream=self.seeds,
                 dtype=self.dtype.value,
                 max_elements=self.max_elements,
                 max_steps=self.max_steps,
                 truncate=self.cuts,
-                clip_norm=self.clip_norm,
+                clip_norm=self.limit,
             )
         except GradError as error:
             return error.problems
@@ -89,6 +107,13 @@ def go_through(
     Returns whether a file is at fault; one that is does not stop the others.
     """
     failed = False
+    try:
+        read_once(files)
+    except GradError as error:
+        if format is Format.TABLE:
+            raise
+        print_failures(command_name, files, error.problems)
+        return True
     if format is Format.JSON:
         documents = []
         for file in files:
@@ -102,7 +127,12 @@ def go_through(
                 documents.append(document(outcome))
         print_json(command_name, documents)
         return failed
-    _ = request.seeds, request.cuts  # an option that is wrong is told of once, not for every file
+    _ = (
+        request.seeds,
+        request.cuts,
+        request.limit,
+        request.wanted,
+    )  # an option that is wrong is told of once, not for every file
     for place, file in enumerate(files):
         outcome = request.derived(file)
         if isinstance(outcome, tuple):
@@ -113,6 +143,12 @@ def go_through(
             console().print()
         table(outcome)
     return failed
+
+
+def read_once(names: Sequence[str]) -> None:
+    """Refuses to read standard input twice: there would be nothing left in it."""
+    if names.count("-") > 1:
+        raise GradError(command.bad_option("`-`", "given once", " ".join(names), "name a file instead"))
 
 
 def print_faults(faults: tuple[Problem, ...], *, first: bool) -> None:
@@ -144,4 +180,6 @@ def print_json(command_name: str, documents: Sequence[dict[str, Any]]) -> None:
 def _source(file: str) -> Source:
     from gradcli.sources import read_source
 
+    if not file.strip():
+        raise GradError(command.missing_file(file, ()))
     return read_source(Path(file), standard_input=sys.stdin.buffer if file == "-" else None)
