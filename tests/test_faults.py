@@ -274,6 +274,11 @@ FAULTS = [
         [("syntax", 1)],
         id="a long line that is not searched twice",
     ),
+    pytest.param(
+        "def f(x):\n    return 2x\nx = 1.5\nn = 0\nwhile True:\n    x = f(x)\n    n += 1\n",
+        [("implicit-product", 2)],
+        id="a loop without end, after a fault",
+    ),
     pytest.param("y = q + q\nz = q\n", [("unknown-name", 1), ("unknown-name", 2)], id="once a line"),
 ]
 

@@ -46,6 +46,9 @@ from gradcli.trace.vocabulary import (
     WITHOUT_GRADIENT,
 )
 
+PASSES_WITH_FAULTS = 100
+"""Where a fault has been found before, a loop may never come to what ends it: so many passes show all that is wrong."""
+
 CHANGING = ("sort", "fill")
 """NumPy's methods that change the array itself, and give nothing."""
 
@@ -592,7 +595,7 @@ def _for(self: Interpreter, statement: ast.For) -> None:
 
 
 def _while(self: Interpreter, statement: ast.While) -> None:
-    faults = len(self.problems)
+    faults, passes = len(self.problems), 0
     while self.branch(statement.test):
         self.count_step(statement)
         try:
@@ -603,7 +606,8 @@ def _while(self: Interpreter, statement: ast.While) -> None:
             return
         if self.cut is not None:
             self.ended = True
-        if self.ended or len(self.problems) > faults:
+        passes += 1
+        if self.ended or len(self.problems) > faults or (faults and passes >= PASSES_WITH_FAULTS):
             return
         if not self.line_fixed:
             self.line = self.part.line_of(statement)
