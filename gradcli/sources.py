@@ -56,7 +56,7 @@ def _decoded(name: str, data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        likely = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "GBK"
+        likely = "UTF-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "" if b"\0" in data[:4096] else "GBK"
         raise GradError(command.wrong_encoding(name, error.start, data[error.start], likely)) from None
 
 

@@ -164,6 +164,7 @@ ELSEWHERE: Mapping[str, tuple[str, Callable[[Path], list[str | Path]], str]] = {
     "UTF-16": ("wrong-encoding", _file("wide.txt", "x = 1".encode("utf-16")), "iconv -f UTF-16 -t UTF-8"),
     "surrogate": ("wrong-encoding", _file("half.txt", b"# \xed\xa0\x80\nx = 1"), "byte 2 is 0xed"),
     "latin": ("wrong-encoding", _file("latin.txt", b"# caf\xe9\nx = 1"), "`latin.txt` is not UTF-8 text"),
+    "no text": ("wrong-encoding", _file("a.bin", b"\x7fELF\0\xff\0"), "it does not look like text at all"),
     "NUL": ("null-byte", _file("nul.txt", b"x = 1\ny = 2*x\0\n"), "nul.txt:2:8"),
     "empty": ("empty-file", _file("empty.txt", b""), "empty.txt has no formula in it"),
     "blank": ("empty-file", _file("blank.txt", b"\xef\xbb\xbf \t\r\n\f\n"), "blank.txt has no formula in it"),

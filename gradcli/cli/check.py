@@ -160,22 +160,26 @@ class _Run:
         """Shows a file as tables; below the highest hint the gradients are what is left to be found."""
         report = without_note(derived)
         told = self._marked(report)
+        above = False
         if told is None or told.everything:
             if not self.answers:
                 from gradcli.render.check import print_check
 
                 print_check(console(), report, self._checked(report), digits=self.digits, full=self.full)
-                if told is not None:
-                    console().print()
+                above = True
             if hessian := self._judged(self.request.hessians, derived):
                 from gradcli.render.hessian import print_hessian
 
                 print_hessian(console(), report, hessian, digits=self.digits, full=self.full)
+                above = True
             if compared := self._judged(self.request.compared, derived):
                 from gradcli.render.against import print_against
 
                 print_against(console(), report, compared, digits=self.digits)
+                above = True
         if told is not None:
+            if above:
+                console().print()
             print_marks(told, FOR_HOMEWORK if self.digits == DIGITS else self.digits)
 
     def document(self, derived: Report) -> dict[str, Any]:

@@ -79,7 +79,9 @@ def wrong_encoding(path: str, offset: int, byte: int, likely: str = "GBK") -> Pr
         "wrong-encoding",
         f"`{path}` is not UTF-8 text",
         notes=(f"byte {offset} is 0x{byte:02x}",),
-        help=f"save it as UTF-8, or convert it: `iconv -f {likely} -t UTF-8 FILE`",
+        help=f"save it as UTF-8, or convert it: `iconv -f {likely} -t UTF-8 FILE`"
+        if likely
+        else "it does not look like text at all: name a file of formulas",
     )
 
 
