@@ -25,6 +25,7 @@ from gradcli.report import Report
 from gradcli.report.sequences import clip, compare, members
 from gradcli.sources import read_source
 from gradcli.trace import Traced, trace
+from gradcli.trace.spelling import root_of
 from gradcli.trace.truncate import truncated
 
 CLAIMS_KEPT = "claims (`==`) are kept, and not checked by this command"
@@ -173,8 +174,15 @@ def _last_definition(traced: Traced) -> Node:
     raise GradError(meaning.nothing_to_derive(span, traced.source.name, f"only inputs are defined: {inputs}"))
 
 
-_LOSS = re.compile(r"(?:.*[._])?(?:loss(?:es)?|costs?|L|J|objective)(?:_history)?(?:\[\d+\])?", re.IGNORECASE)
+_LOSS = re.compile(
+    r"(?:.*[._])?(?:loss(?:es)?|costs?|L|J|objective)(?:_history)?(?:\[\d+\])?(?:\.(?:value|data|val|output))?",
+    re.IGNORECASE,
+)
 """What programs call the number that they make small."""
+
+
+_SMOOTHED = re.compile(r"(?:.*[._])?(?:smooth(?:ed)?|running|moving|avg|average|mean|ema)_\w+")
+"""What they call its mean over many passes, which is made to be looked at."""
 
 
 def _scalar_beside(traced: Traced, last: Node) -> Node:
@@ -195,25 +203,40 @@ def _scalar_beside(traced: Traced, last: Node) -> Node:
         and _LOSS.fullmatch(node.name)
         and node.number not in used
     ]
+    if losses and _SMOOTHED.fullmatch(losses[-1].name):
+        plain = [n for n in traced.names.values() if n.operands and not n.shape and _LOSS.fullmatch(n.name)]
+        plain = [n for n in plain if not _SMOOTHED.fullmatch(n.name) and n.differentiable]
+        plain.sort(key=lambda n: n.number)
+        if plain:
+            traced.notes.append(f"the output is `{plain[-1].name}`, and not the running mean `{losses[-1].name}`")
+            return plain[-1]
     if losses and "import " in traced.source.text:
         traced.notes.append(
             f"the output is `{losses[-1].name}`, which nothing uses; the last definition is `{last.name}`"
         )
         return losses[-1]
-    if math.prod(last.shape) == 1:
+    by_hand = "import " in traced.source.text and _is_gradient(last)
+    if math.prod(last.shape) == 1 and not by_hand:
         return last
     results = [
         node
         for node in traced.names.values()
         if node.operands and not node.shape and node.number not in used and node.op.passing(node.operands)
     ]
+    if by_hand:
+        results = [node for node in results if node is not last and not _is_gradient(node)]
     if len(results) != 1:
         return last
+    what = "a gradient by its name" if by_hand else "a tensor"
     traced.notes.append(
-        f"the output is `{results[0].name}`, a number that nothing uses; "
-        f"the last definition, `{last.name}`, is a tensor"
+        f"the output is `{results[0].name}`, a number that nothing uses; the last definition, `{last.name}`, is {what}"
     )
     return results[0]
+
+
+def _is_gradient(node: Node) -> bool:
+    """Whether a program calls a number a gradient: `db`, `grads["b"]`, `b.grad`."""
+    return any(root_of(word) for word in re.findall(r"[^\W\d]\w*", node.name.partition("'")[0]))
 
 
 def _names(text: str) -> list[str]:

@@ -170,7 +170,7 @@ class Pasted(Interpreter):
 
     def target(self, left: ast.expr, right: ast.expr | None = None) -> Target | None:
         """What a claim with this left side is about; None if it is an expression of its own."""
-        place = self._settled(left)
+        place = self._indexed(left)
         if isinstance(place, Target):
             return place
         found = self._of_call(place.id) if self.in_function and isinstance(place, ast.Name) else None
@@ -227,7 +227,7 @@ class Pasted(Interpreter):
         """Whether a loop is around what is read."""
         return any(not isinstance(around, str) for around in self._around)
 
-    def _settled(self, left: ast.expr) -> ast.expr | Target:
+    def _indexed(self, left: ast.expr) -> ast.expr | Target:
         """A left side with the numbers of its indices; of an entry of a dictionary or an object, what it is about."""
         match left:
             case ast.Subscript(ast.Constant(), _):

@@ -547,7 +547,7 @@ class _Reader(Pasted):
         if not names:
             return
         written = isinstance(left, (ast.Name, ast.Subscript, ast.Attribute))
-        settled = self._settled(left)
+        settled = self._indexed(left)
         word = target.name if not written else ast.unparse(settled if isinstance(settled, ast.expr) else left)
         if shape is not None:
             value = line.leaf = self.sheet.new_leaf(word, shape, "float64" if dtype.startswith("weak") else dtype)

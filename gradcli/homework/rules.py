@@ -43,8 +43,8 @@ from gradcli.ops.reduce import mean, total
 from gradcli.problems import Span, slips
 from gradcli.problems.slips import Slip
 from gradcli.report import Report
+from gradcli.trace.spelling import root_of
 from gradcli.trace.traced import RuleResult
-from gradcli.trace.training import root_of
 from gradcli.verify.check import check as check_gradients
 from gradcli.verify.custom import Examination, Point
 from gradcli.verify.verdict import Check, ResultCheck, Verdict

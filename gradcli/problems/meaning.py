@@ -419,6 +419,7 @@ def unknown_member(span: Span, text: str, known: Sequence[str]) -> Problem:
 def too_many_steps(span: Span, limit: int) -> Problem:
     """A program takes more steps than the limit: passes of loops, and calls of functions.
 
+    Three lines of their bodies may be read for every step, too, so that a long body is no way around the limit.
     The limit ends a loop that would not end by itself.  `--max-steps N` raises it.
 
         while x > 0:
@@ -434,12 +435,13 @@ def too_many_steps(span: Span, limit: int) -> Problem:
 
 @mistake("recursion")
 def recursion(span: Span, name: str) -> Problem:
-    """A function calls itself.
+    """A function calls itself too often.
 
-    Functions are read where they are called, so one inside itself would have to be read without end.  Write a loop:
+    Functions are read where they are called, and one that calls itself is read inside itself, up to 200 times.  What
+    goes on without end, or goes deeper, is refused.  Write a loop:
 
         def power(x, n):
-            return x if n == 1 else x * power(x, n - 1)    # refused
+            return x * power(x, n - 1)    # it never stops
 
         y = x
         for k in range(3):
@@ -447,9 +449,9 @@ def recursion(span: Span, name: str) -> Problem:
     """
     return Problem(
         "recursion",
-        f"`{name}` calls itself",
+        f"`{name}` calls itself more than 200 times, one inside the other",
         (Label(span, "called inside itself"),),
-        help="write it as a loop",
+        help="let it stop earlier, or write it as a loop",
     )
 
 

@@ -21,7 +21,18 @@ from gradcli.ops.arrange import assigned, index, reshape, transpose
 from gradcli.ops.pass_on import stop_gradient
 from gradcli.ops.rearrange import expand_dims, flatten, moveaxis, ravel, squeeze, swapaxes
 from gradcli.problems import GradError, meaning
-from gradcli.trace.values import Bound, Class, Function, Input, Instance
+from gradcli.trace.values import (
+    Bound,
+    Class,
+    Function,
+    Input,
+    Instance,
+    Items,
+    Owner,
+    Swept,
+    Table,
+    entry_label,
+)
 
 if TYPE_CHECKING:
     from gradcli.trace.interpreter import Interpreter
@@ -56,8 +67,32 @@ def array_of(self: Interpreter, node: Node) -> tuple[int, list[Node]]:
             return node.number, views
 
 
+def swept_in(self: Interpreter) -> Iterator[tuple[Any, Any, Swept]]:
+    """Every place where a gradient is held that is known to be one of something."""
+    for held, key, value in _held(self):
+        if type(value) is Swept and value.source is not None:
+            yield held, key, value
+
+
+def owner_of(self: Interpreter, held: Any, key: Any) -> tuple[Owner | None, str]:
+    """What a value in a container, an object or a scope is called, and what that name belongs to."""
+    if isinstance(held, (Table, Items)):
+        return held.owner, entry_label(key)
+    for _, _, value in _held(self):
+        if isinstance(value, Instance) and value.attributes is held:
+            return value.owner, str(key)
+    return (None if held is self.globals else self.owner), str(key)
+
+
 def _holders(self: Interpreter) -> Iterator[tuple[Any, Any, Any]]:
-    """Every place where a value is held: a scope, an entry, an attribute, with its key and value."""
+    """Every place where an array is held: a scope, an entry, an attribute, with its key and value."""
+    for held, key, value in _held(self):
+        if isinstance(value, (Node, np.ndarray)) or type(value) is tuple:
+            yield held, key, value
+
+
+def _held(self: Interpreter) -> Iterator[tuple[Any, Any, Any]]:
+    """Every place where a value is held that is no number."""
     stack: list[Any] = [self.globals, self.names, *self.scopes, *self.callers]
     for function in self.active:
         stack.extend(function.scopes)
@@ -90,12 +125,10 @@ def _holders(self: Interpreter) -> Iterator[tuple[Any, Any, Any]]:
         else:
             continue
         for key, value in entries:
-            if isinstance(value, (Node, np.ndarray)):
-                yield held, key, value
-            elif type(value) is tuple:
-                yield held, key, value
-                stack.append(value)
-            elif not isinstance(value, (int, float, str)):
+            if isinstance(value, (int, float, str)):
+                continue
+            yield held, key, value
+            if not isinstance(value, (Node, np.ndarray)):
                 stack.append(value)
 
 

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from gradcli.graph import Node, Op, ShapeError, Writing
+from gradcli.ops.pass_on import cast
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import HUGE, Expressions
-from gradcli.trace.values import Known, Module, Results
+from gradcli.trace.lists import whole_list
+from gradcli.trace.values import Known, Module, Results, Swept
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "dim": ("axis",),
@@ -80,19 +82,52 @@ def operate(reader: Expressions, op: Op, call: Call) -> Any:
         values, places, settings, setting_places = _listed(reader, op, call)
     else:
         values, places, settings, setting_places = _bind(reader, op, call)
+    if "numpy" in reader.imported and (plain := _plain_whole(reader, op, values, settings)) is not None:
+        return plain
+    if reader.computes_on and any(type(value) is Swept for value in values):
+        return Swept()
     kinds = op.operand_kinds
     operands = []
     for slot, (value, place) in enumerate(zip(values, places, strict=True)):
         kind = kinds[slot] if slot < len(kinds) else "number"
         operand = reader.operand(value, place, kind)
         if kind in _WHOLE and operand.dtype != "int64":
-            _require_whole(reader, operand, place, kind)
+            operand = _require_whole(reader, operand, place, kind)
         operands.append(operand)
     if op.composes is not None:
         return _composed(reader, op, operands, settings, call)
     if op.expands is not None:
         return _expanded(reader, op, operands, settings, call, (places, setting_places))
     return reader.apply(op, operands, settings or None, call.place, places, setting_places)
+
+
+def _plain_whole(reader: Expressions, op: Op, values: list[Any], settings: dict[str, Any]) -> Any:
+    """The result of a function of whole numbers alone, such as sizes, where it is whole, too: it counts something."""
+    if op.composes is not None or not values or not op.operands:
+        return None
+    arrays = []
+    if op.variadic and any(type(value) is int for value in values):  # sizes, some of them a list with a name
+        named = [type(v) is Node and v.number in reader.raw and v.number not in reader.integers for v in values]
+        values = [reader.plain(v) if n else v for v, n in zip(values, named, strict=True)]
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (int, list, tuple, np.ndarray)):
+            return None
+        if isinstance(value, (list, tuple)) and whole_list(list(value)) is None:
+            return None
+        array = np.asarray(value)
+        if array.dtype.kind not in "iu":
+            return None
+        arrays.append(array)
+    if op.variadic and "axis" in op.settings and any(not a.shape for a in arrays):
+        arrays = [np.atleast_1d(a) for a in arrays]
+    try:
+        op.shape(*[a.shape for a in arrays], **settings)
+        result = np.asarray(op.forward(*arrays, **settings))
+    except (ShapeError, ArithmeticError, ValueError, TypeError):
+        return None  # said better where it is an operation
+    if result.dtype.kind not in "iu":
+        return None
+    return result.astype(np.int64) if result.shape else int(result)
 
 
 def _composed(reader: Expressions, op: Op, operands: list[Node], settings: dict[str, Any], call: Call) -> Any:
@@ -147,11 +182,14 @@ _WHOLE = {
 """The kinds of operands that are whole numbers, with what to say of others."""
 
 
-def _require_whole(reader: Expressions, operand: Node, place: ast.AST, kind: str) -> None:
+def _require_whole(reader: Expressions, operand: Node, place: ast.AST, kind: str) -> Node:
     if operand.number not in reader.whole and not (operand.leaf and _all_whole(operand.data)):
+        if reader.imported and reader.is_whole(operand):
+            return reader.apply(cast, (operand,), {"dtype": "int64"}, place, (place,))
         raise GradError(
             meaning.wrong_argument(reader.span(place), kind, "whole numbers", reader.found(operand), _WHOLE[kind])
         )
+    return operand
 
 
 def _all_whole(data: Any) -> bool:

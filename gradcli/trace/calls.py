@@ -10,9 +10,10 @@ import builtins
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from gradcli.graph import Op
+from gradcli.graph import Node, Op
 from gradcli.graph.op import DIALECTS, REGISTRY, operators
 from gradcli.ops.arrange import assigned, key_repeats, put
+from gradcli.ops.compare import maximum, minimum
 from gradcli.ops.create import CREATORS
 from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
@@ -39,6 +40,7 @@ from gradcli.trace.values import (
     Super,
     Swept,
     Table,
+    Walk,
 )
 from gradcli.trace.vocabulary import DTYPES, WRAPPERS
 
@@ -61,8 +63,10 @@ def read_call(reader: Interpreter, node: ast.Call) -> Any:
         elif len(node.args) == 1 and not node.keywords and type(node.args[0]) is not ast.Starred:
             op = _function_of_one(function.id)
             if op is not None:
-                operand = reader.operand(reader.value(node.args[0]), node.args[0])
-                return reader.apply(op, (operand,), None, node, node.args)
+                value = reader.value(node.args[0])
+                if type(value) is Swept and reader.computes_on:
+                    return Swept()
+                return reader.apply(op, (reader.operand(value, node.args[0]),), None, node, node.args)
         return _by_name(reader, node, function.id, function)
     if isinstance(function, ast.Attribute):
         base = reader.value(function.value)
@@ -70,6 +74,9 @@ def read_call(reader: Interpreter, node: ast.Call) -> Any:
             return _by_name(reader, node, function.attr, function, base)
         if isinstance(base, Swept):
             return base
+        if type(base) is Walk and function.attr == "iternext":
+            base.at += 1
+            return base.at < len(base.places)
         if type(base) is At:
             return _changed_copy(reader, node, function.attr, base)
         if type(base) is Super:
@@ -86,6 +93,11 @@ def read_call(reader: Interpreter, node: ast.Call) -> Any:
         if isinstance(base, Function) and function.attr in ("defvjp", "defjvp", "defjvps"):
             values, _ = _read_arguments(reader, node)
             return define_rule(reader, base, function.attr, values, node)
+        if type(base) is Known and base.base is not None:
+            method = reader.library(f"{base.name}_{function.attr}", base.base, function)  # `np.add.reduce(x)`
+            if method is not None:
+                values, words = _read_arguments(reader, node)
+                return method(reader, node, values, words)
         if isinstance(base, (Known, Function, Bound)) and function.attr not in METHODS:
             raise GradError(reader.no_number(base, function.value))
         return _method(reader, node, function, base)
@@ -185,6 +197,14 @@ def _known(reader: Interpreter, node: ast.Call, value: Known) -> Any:
 def _changed_copy(reader: Interpreter, node: ast.Call, name: str, at: At) -> Any:
     """`x.at[key].set(v)`, `x.at[key].add(v)`: a copy of x with other numbers at a place."""
     values, _ = _read_arguments(reader, node)
+    if name == "get" and not values and at.key is not None:
+        return reader.take(at.node, {"key": index_parts(reader, at.key)}, node, (node,))
+    if name in ("min", "max") and len(values) == 1 and at.key is not None:
+        where = index_parts(reader, at.key)
+        there = reader.take(at.node, {"key": where}, node, (node,))
+        both = (there, reader.operand(values[0], node.args[0]))
+        chosen = reader.apply(minimum if name == "min" else maximum, both, None, node, (node, node.args[0]))
+        return reader.apply(assigned, (at.node, chosen), {"key": where}, node, (node, node.args[0]))
     signs = {"set": "", "add": "+", "multiply": "*", "mul": "*", "divide": "/", "subtract": "-", "power": "**"}
     if name not in signs or len(values) != 1 or at.key is None:
         way_out = f"`x.at[key]` has {', '.join(f'.{word}(v)' for word in signs)}"
@@ -256,8 +276,10 @@ def _by_name(reader: Interpreter, node: ast.Call, name: str, place: ast.expr, ba
         raise GradError(meaning.unknown_function(reader.span(place), name, known_functions()))
     op = _meant(node, name, base, reader.imported)
     if op is not None and len(node.args) == 1 and not node.keywords and _takes_one_operand(op):
-        operand = reader.operand(reader.value(node.args[0]), node.args[0])
-        return reader.apply(op, (operand,), None, node, (node.args[0],))
+        value = reader.value(node.args[0])
+        if type(value) is Swept and reader.computes_on:
+            return Swept()
+        return reader.apply(op, (reader.operand(value, node.args[0]),), None, node, (node.args[0],))
     call = _arguments(reader, node, name, _first_plain(name, op))
     return _called(reader, call, name, base)
 
@@ -278,7 +300,16 @@ def _called(reader: Interpreter, call: Call, name: str, base: Module | None) -> 
         return create(reader, call)
     if op is None:
         raise GradError(meaning.unknown_function(reader.span(call.place.func), name, known_functions()))
-    return operate(reader, op, call)
+    return _in_precision(reader, op, call)
+
+
+def _in_precision(reader: Interpreter, op: Op, call: Call) -> Any:
+    """A call of an operator, which in NumPy may say the precision of its result: `np.zeros_like(x, dtype=float)`."""
+    dtype = call.keywords.pop("dtype", None) if "dtype" not in op.settings else None
+    result = operate(reader, op, call)
+    if dtype is None or dtype[0] is None or type(result) is not Node:
+        return result
+    return METHODS["to"](reader, Call(call.place, "to", [result], [call.place], {"dtype": dtype}))
 
 
 def _require(reader: Interpreter, call: Call, name: str) -> None:
@@ -313,7 +344,7 @@ def _method(reader: Interpreter, node: ast.Call, function: ast.Attribute, base: 
         return METHODS[function.attr](reader, call)
     if op is None:
         raise GradError(meaning.unknown_attribute(reader.span(function), function.attr, known_functions()))
-    return operate(reader, op, call)
+    return _in_precision(reader, op, call)
 
 
 def object_method(reader: Interpreter, base: Any, name: str) -> Any:
@@ -353,12 +384,12 @@ def _first_plain(name: str, op: Op | None) -> int | None:
 def _arguments(reader: Interpreter, node: ast.Call, name: str, first_plain: int | None) -> Call:
     call = Call(node, name, [], [])
     for place, argument in enumerate(node.args):
-        if isinstance(argument, ast.Starred) and name in _SPREADS:
+        plain = first_plain is not None and place >= first_plain
+        if isinstance(argument, ast.Starred) and (name in _SPREADS or reader.imported):
             spread = reader.iterate(reader.value(argument.value), argument)
-            call.values += spread
+            call.values += [reader.plain(part) for part in spread] if plain else spread
             call.places += [argument] * len(spread)
             continue
-        plain = first_plain is not None and place >= first_plain
         call.values.append(reader.plain_value(argument) if plain else reader.value(argument))
         call.places.append(argument)
     for keyword in node.keywords:
@@ -370,12 +401,14 @@ def _arguments(reader: Interpreter, node: ast.Call, name: str, first_plain: int 
             raise GradError(
                 meaning.argument_count(reader.span(keyword), name, f"`{keyword.arg}` once", 2, f"{name}(…)")
             )
+        if keyword.arg == "precision" and "jax" in reader.imported:
+            continue
         call.keywords[keyword.arg] = (_keyword_value(reader, keyword.arg, keyword.value), keyword.value)
     return call
 
 
 _SPREADS = ("zip", "max", "min", *CREATORS)
-"""Functions in whose calls a star is read."""
+"""Functions in whose calls a star is read in a formula file, too."""
 
 
 def _keyword_value(reader: Interpreter, name: str, place: ast.expr) -> Any:

@@ -13,7 +13,7 @@ from gradcli.graph import Node
 from gradcli.ops.compare import maximum, minimum
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import READERS
-from gradcli.trace.values import Class, Instance, Items, Known, Module, Pick, Table
+from gradcli.trace.values import Class, Function, Instance, Items, Known, Module, Pick, Table
 
 if TYPE_CHECKING:
     from gradcli.trace.interpreter import Interpreter
@@ -40,7 +40,7 @@ def _dict(self: Interpreter, node: ast.Dict) -> Any:
 
 def _key(self: Interpreter, place: ast.expr) -> Any:
     key = self.plain_value(place)
-    if isinstance(key, (str, int, float)) or (
+    if isinstance(key, (str, int, float, Instance, Function)) or (
         isinstance(key, tuple) and all(isinstance(k, (str, int, float)) for k in key)
     ):
         return key
@@ -51,6 +51,8 @@ def _key(self: Interpreter, place: ast.expr) -> Any:
 def _comprehension(self: Interpreter, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Any:
     entries: list[Any] = []
     _generate(self, node.generators, lambda: entries.append(self.value(node.elt)))
+    if isinstance(node, ast.SetComp):
+        return _set_of(self, entries)
     return Items(entries) if not isinstance(node, ast.ListComp) or not _plain_numbers(entries) else entries
 
 
@@ -130,11 +132,24 @@ def _walrus(self: Interpreter, node: ast.NamedExpr) -> Any:
     return self.look_up(node.target.id)
 
 
+def _yield(self: Interpreter, node: ast.Yield | ast.YieldFrom) -> None:
+    """`yield x`: the values of a generator are made first, one after another, and used then."""
+    if not self.active:
+        raise GradError(meaning.not_in_language(self.span(node), "`yield` outside a function", "leave it out"))
+    value = self.value(node.value) if node.value is not None else None
+    self.yielded += self.iterate(value, node) if isinstance(node, ast.YieldFrom) else [value]
+    self.note(f"`{self.active[-1].name}` makes all its values before the first of them is used")
+
+
 READERS.update(
     {
+        ast.Yield: _yield,
+        ast.YieldFrom: _yield,
         ast.Dict: _dict,
         ast.ListComp: _comprehension,
         ast.GeneratorExp: _comprehension,
+        ast.SetComp: _comprehension,
+        ast.Set: lambda self, node: _set_of(self, [self.value(part) for part in node.elts]),
         ast.DictComp: _dict_comprehension,
         ast.IfExp: _conditional,
         ast.Lambda: _lambda,
@@ -181,6 +196,27 @@ def _reverse(self: Interpreter, items: Items, place: ast.AST) -> None:
     items.stacked = None
 
 
+def _add(self: Interpreter, items: Items, value: Any) -> None:
+    """`visited.add(v)`: an object is itself, a number or a text is its value."""
+    value = value if isinstance(value, Instance) else self.plain(value)
+    if not is_among(self, value, items):
+        items.append(value)
+
+
+def _discard(self: Interpreter, items: Items, value: Any) -> None:
+    value = value if isinstance(value, Instance) else self.plain(value)
+    items[:] = [part for part in items if not (part is value or (_simple(value) and _simple(part) and part == value))]
+
+
+def _simple(value: Any) -> bool:
+    return isinstance(value, (str, int, float, tuple)) or value is None
+
+
+def is_among(self: Interpreter, value: Any, items: Any) -> bool:
+    """Whether a list or a set has an entry: the same object, or an equal number or text."""
+    return any(part is value or (_simple(value) and _simple(p := self.plain(part)) and p == value) for part in items)
+
+
 LIST_METHODS: dict[str, Callable[..., Any]] = {
     "append": lambda self, items, place, value: _append(self, items, value, place),
     "extend": lambda self, items, place, values: _extend(self, items, values, place),
@@ -189,6 +225,12 @@ LIST_METHODS: dict[str, Callable[..., Any]] = {
     "reverse": _reverse,
     "copy": lambda self, items, place: Items(items),
     "clear": lambda self, items, place: items.clear(),
+    "add": lambda self, items, place, value: _add(self, items, value),
+    "discard": lambda self, items, place, value: _discard(self, items, value),
+    "remove": lambda self, items, place, value: _discard(self, items, value),
+    "union": lambda self, items, place, *others: _set_of(
+        self, [*items, *(v for other in others for v in self.iterate(other, place))]
+    ),
     "index": lambda self, items, place, value: [self.plain(v) for v in items].index(self.plain(value)),
     "count": lambda self, items, place, value: [self.plain(v) for v in items].count(self.plain(value)),
 }
@@ -255,6 +297,8 @@ def _sum(self: Interpreter, call: Any) -> Any:
     for at, value in enumerate(values):
         side = parts[at] if len(parts) == len(values) else _term(place)
         value = self.operand(value, side) if isinstance(value, (Pick, np.ndarray)) else value
+        if total is None and isinstance(value, Instance):
+            total = 0  # an object's own method adds it
         total = value if total is None else self.binary("+", total, value, call.place, (place, side))
     return 0 if total is None else total
 
@@ -399,6 +443,11 @@ def _any_all(name: str) -> Callable[[Any, Any], Any]:
     return decide
 
 
+def _new_slice(self: Interpreter, call: Any) -> Any:
+    """Python's own `slice(2)`, as an index may hold it."""
+    return slice(*[self.plain(value) for value in call.values[:3]])
+
+
 def _print(self: Interpreter, call: Any) -> Any:
     return None
 
@@ -419,10 +468,18 @@ def _extreme(name: str) -> Callable[[Any, Any], Any]:
     return choose
 
 
+def _set_of(self: Interpreter, values: list[Any]) -> Items:
+    """A set: every entry once, in the order in which they came, on which no program relies."""
+    items = Items()
+    items.unique = items.grown = True
+    for value in values:
+        _add(self, items, value)
+    return items
+
+
 def _unique(self: Interpreter, call: Any) -> Any:
-    """`set(xs)`: every entry once; in which order, a program does not rely on."""
-    values = self.iterate(call.values[0], call.places[0]) if call.values else []
-    return _listed(list(dict.fromkeys(self.plain(v) for v in values)))
+    """`set(xs)`."""
+    return _set_of(self, self.iterate(call.values[0], call.places[0]) if call.values else [])
 
 
 BUILTINS: dict[str, Callable[[Any, Any], Any]] = {
@@ -441,6 +498,7 @@ BUILTINS: dict[str, Callable[[Any, Any], Any]] = {
     "hasattr": _has_attribute,
     "type": _type,
     "print": _print,
+    "slice": _new_slice,
 }
 """Python's own functions that are read, beside those of the language."""
 

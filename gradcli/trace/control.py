@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,15 @@ from gradcli.graph import INPUT, Node
 from gradcli.language import Program
 from gradcli.ops.create import Limits
 from gradcli.problems import GradError, meaning
+from gradcli.trace.expressions import Silent
 from gradcli.trace.naming import Naming
 from gradcli.trace.values import Input, Pick, Swept
 
 NODES_A_STEP = 10
 """A program may make so many nodes for every step that it may take."""
+
+LINES_A_STEP = 3
+"""And it may read so many lines: a loop with a long body takes as long as many short ones."""
 
 NOTES_A_LINE = 3
 """So many different notes are kept of one line; a loop may pass it a thousand times."""
@@ -44,6 +49,7 @@ class Control(Naming):
     def __init__(self, program: Program, limits: Limits, dtype: str = "float64") -> None:
         super().__init__(program, limits, dtype)
         self.steps = 0
+        self.lines = 0
         self.values: list[Any] = []
         self._notes: dict[int, dict[str, None]] = {}
         self.because: list[str] = []
@@ -66,12 +72,24 @@ class Control(Naming):
         if self.steps > self.limits.max_steps or len(self.graph.nodes) > NODES_A_STEP * self.limits.max_steps:
             raise GradError(meaning.too_many_steps(self.span(place), self.limits.max_steps))
 
+    def count_line(self, place: ast.AST) -> None:
+        """Counts a line of a loop's or a function's body."""
+        self.lines += 1
+        if self.lines > LINES_A_STEP * self.limits.max_steps:
+            if self.lines > LINES_A_STEP * self.limits.max_steps + 1:
+                raise Silent  # it has been told
+            raise GradError(meaning.too_many_steps(self.span(place), self.limits.max_steps))
+
     def value_of(self, node: Node) -> Any:
         """The value of a node at these inputs; what was computed for one condition is kept for the next."""
         nodes = self.graph.nodes
         del self.values[len(nodes) :]
         evaluate_nodes(nodes[len(self.values) : node.number + 1], self.values, plain=False)
         return self.values[node.number]
+
+    def numbers_of(self, node: Node) -> Any:
+        """The value of a node at these inputs."""
+        return self.value_of(node)
 
     def forget(self, nodes: int) -> None:
         """Takes back nodes, and their values."""
@@ -107,6 +125,18 @@ class Control(Naming):
             which = "this branch" if holds else "not this branch"
             self.note(f"{which}, because {' and '.join(dict.fromkeys(self.because))}")
         self.because = []
+        return holds
+
+    def decided(self, find: Callable[[], Any], place: ast.AST) -> bool:
+        """Whether what a function finds holds at these inputs, told as that of a branch is."""
+        before = len(self.graph.nodes), self.bindings
+        because, self.because = self.because, []
+        holds = self.truth(find(), place)
+        if self.because:
+            self.note(f"`{self.text(place)[:60]}`: decided at these inputs, where the condition is {holds}")
+        self.because = because
+        if self.bindings == before[1]:
+            self.forget(before[0])
         return holds
 
     def _asks_an_input(self, place: ast.expr) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gradcli.graph import Node
 from gradcli.problems import GradError, meaning
 from gradcli.trace.values import Input, Items, Module
 
@@ -56,7 +57,7 @@ def draw(self: Interpreter, name: str, path: str, values: list[Any], words: Word
         "torch"
         if path.startswith("torch")
         else "jax"
-        if path.startswith("jax")
+        if path.startswith(("jax", "tensorflow"))
         else "python"
         if path == "random"
         else "legacy"
@@ -96,8 +97,16 @@ def draw(self: Interpreter, name: str, path: str, values: list[Any], words: Word
     return array
 
 
+def _counted(self: Interpreter, value: Any) -> Any:
+    """A size or another setting of a draw, which may be computed from others, or several."""
+    if isinstance(value, (tuple, list)):
+        return [_counted(self, part) for part in value]
+    counted = self.whole_number(self.plain(value))
+    return self.value_of(counted) if type(counted) is Node else counted
+
+
 def _shape(self: Interpreter, values: list[Any]) -> tuple[int, ...]:
-    plain = [self.plain(v) for v in values]
+    plain = [_counted(self, v) for v in values]
     plain = list(plain[0]) if len(plain) == 1 and isinstance(plain[0], (tuple, list, np.ndarray)) else plain
     shape = tuple(int(v) for v in plain)
     self.allow_size(shape)
@@ -105,13 +114,15 @@ def _shape(self: Interpreter, values: list[Any]) -> tuple[int, ...]:
 
 
 def _drawn(generator: Generator, name: str, root: str, values: list[Any], words: Words, self: Interpreter) -> Any:
-    given = {word: self.plain(value) for word, (value, _) in words.items() if word not in _IGNORED}
+    given = {word: _counted(self, value) for word, (value, _) in words.items() if word not in _IGNORED}
 
     def argument(at: int, names: tuple[str, ...], default: Any) -> Any:
         for word in names:
             if word in given:
                 return given[word]
-        return self.plain(values[at]) if at < len(values) else default
+        if at >= len(values):
+            return default
+        return _counted(self, values[at])
 
     source = generator.numpy
     if root == "python":

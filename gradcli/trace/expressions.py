@@ -21,7 +21,7 @@ from gradcli.graph import CONSTANT, INPUT, Graph, Node, Op, ShapeError
 from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import INFIX, REGISTRY
 from gradcli.language import Part, Program
-from gradcli.ops.arrange import index, stack
+from gradcli.ops.arrange import assigned, index, stack
 from gradcli.ops.create import CREATORS, Limits
 from gradcli.problems import GradError, Problem, Span, meaning
 from gradcli.trace.lists import entries, rows
@@ -41,6 +41,7 @@ from gradcli.trace.values import (
     Scope,
     Swept,
     Table,
+    Walk,
 )
 from gradcli.trace.vocabulary import BUILTIN_NAMES, CONSTANTS, DTYPES, LEFT_OUT, MODULES, PASSED_OVER, WRAPPERS
 
@@ -106,6 +107,8 @@ class Expressions:
         self.modules = set(MODULES)
         self.imported: set[str] = set()
         """The libraries that the program imports."""
+        self.brought: set[str] = set()
+        """Names that the program imports, and that are known here."""
         self.line = 0
         self.plain_mode = False
         self.deciding = False
@@ -119,6 +122,10 @@ class Expressions:
         """What an array that changed in place has become, by the number of the node that made it."""
         self.looked_at: set[int] = set()
         """Numbers taken out of the graph to be looked at, as in `loss.item()`."""
+        self.integers: set[int] = set()
+        """The numbers of the nodes that are arrays of whole numbers."""
+        self.tuples: set[int] = set()
+        """The numbers of those that are written as tuples, so that as an index they are one for every axis."""
         self._literals: dict[tuple[type, Any], Node] = {}
         self.taken_from: dict[int, Node] = {}
         """For entries of such an input, by number, the input."""
@@ -162,6 +169,11 @@ class Expressions:
     unknowns = 0
     """How many names were not found."""
 
+    @property
+    def computes_on(self) -> bool:
+        """Whether gradients are handed about like numbers, as JAX's are: what is computed from them is not derived."""
+        return bool({"jax", "autograd"} & self.imported)
+
     in_function = False
     """Whether the body of a function of the file is being read."""
 
@@ -170,7 +182,8 @@ class Expressions:
 
     def is_known(self, name: str) -> bool:
         """Whether a name has a meaning here: the file's own, a constant, a module, a function."""
-        words = (self.names, *self.scopes, CONSTANTS, self.modules, REGISTRY, CREATORS, WRAPPERS, DTYPES, PASSED_OVER)
+        here = (CONSTANTS, self.modules, self.brought, REGISTRY, CREATORS, WRAPPERS, DTYPES, PASSED_OVER)
+        words = (self.names, *self.scopes, *here)
         return any(name in known for known in words) or hasattr(builtins, name)
 
     def found(self, value: Any) -> str:
@@ -316,6 +329,8 @@ class Expressions:
             return self.iterate(self.entry_of(value, Ellipsis, place), place)
         if type(value) is Pick:
             value = self.picked(value, place)
+        if type(value) is Walk:
+            return [self.take(value.base, {"key": at or (Ellipsis,)}, place, (place,)) for at in value.places]
         if type(value) is Node and value.shape:
             self.allow((value.shape[0],), place)
             return [Pick(value, k) for k in range(value.shape[0])]
@@ -468,13 +483,16 @@ class Expressions:
         if type(value) is Node:
             if value.number in self.raw:
                 self.plainly.add(value.number)
-                return self.raw[value.number]
+                raw = self.raw[value.number]
+                return tuple(raw.tolist()) if value.number in self.tuples else raw
             if value.op is INPUT and value.shape == ():
                 return value.data
             if value.dtype in ("bool", "int64"):
                 return self.whole_values(value)
+            if self.plain_mode and value.shape and "numpy" in self.imported and self.is_whole(value):
+                return np.asarray(self.numbers_of(value)).astype(np.int64)
             return self.whole_number(value) if self.plain_mode else value
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) or (type(value) is Items and value.fixed):
             return tuple(map(self.plain, value))
         if isinstance(value, list):
             return [self.plain(v) for v in value]
@@ -484,6 +502,10 @@ class Expressions:
 
     def whole_values(self, node: Node) -> Any:
         """The truth values or whole numbers of a node at these inputs."""
+        return value_of(node)
+
+    def numbers_of(self, node: Node) -> Any:
+        """The value of a node at these inputs; see `gradcli.trace.control`."""
         return value_of(node)
 
     def whole_number(self, value: Any) -> Any:
@@ -500,6 +522,23 @@ class Expressions:
             stack += new
         number = float(value_of(value))
         return int(number) if number.is_integer() else value
+
+    def is_whole(self, node: Node) -> bool:
+        """Whether a tensor is one of whole numbers in a program: written in them, or computed from such alone."""
+        stack, seen = [node], {node.number}
+        while stack:
+            part = stack.pop()
+            if part.op is CONSTANT or part.op is INPUT:
+                whole = part.number in self.raw or part.number in self.integers or part.dtype in _WHOLE_DTYPES
+                if not whole and not (part.dtype.startswith("int") or part.dtype == "bool"):
+                    return False
+            elif part.dtype == "bool":
+                continue
+            elif not (part.op in _KEEPS_WHOLE or part.op.infix in _WHOLE_SIGNS):
+                return part.dtype.startswith("int")
+            stack += [o for o in part.operands if o.number not in seen]
+            seen |= {o.number for o in part.operands}
+        return True
 
     # Operations ------------------------------------------------------------------------------
 
@@ -549,6 +588,8 @@ class Expressions:
     def binary(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
         """`left sign right`: of plain numbers a plain number, else a node."""
         a, b = type(left), type(right)
+        if a is Instance or b is Instance:
+            return self.overloaded(sign, left, right, place, sides)
         if sign == "+" and "micrograd" in self.imported and (isinstance(left, list) or isinstance(right, list)):
             return Items([*self.iterate(left, sides[0]), *self.iterate(right, sides[1])])  # its lists are Python's
         if a in _NOT_YET_TENSORS or b in _NOT_YET_TENSORS:
@@ -590,6 +631,10 @@ class Expressions:
             self._masks(operands, sides, sign)
         return self.apply(op, operands, None, place, sides)
 
+    def overloaded(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
+        """An operation that the class of an object defines; see `gradcli.trace.functions`."""
+        raise NotImplementedError
+
     def _as_tensors(self, sign: str, left: Any, right: Any, sides: tuple[ast.AST, ast.AST]) -> tuple[Any, Any]:
         """Both sides, picks and lists of nodes as the tensors that they stand for where a tensor is meant."""
         if type(left) is Pick or type(right) is Pick:
@@ -604,8 +649,10 @@ class Expressions:
         """Whether Python's arithmetic of lists is meant, `hs + [h]` or `[None] * T`, and no tensor."""
         if sign in _OF_LISTS and self.in_function:  # there it is a program, and a list is a list
             if sign == "+":
-                return isinstance(left, list) and isinstance(right, list)
-            return (isinstance(left, list) and type(right) is int) or (isinstance(right, list) and type(left) is int)
+                return isinstance(left, (list, tuple)) and isinstance(right, (list, tuple))
+            return (isinstance(left, (list, tuple)) and type(right) in _COUNTS) or (
+                isinstance(right, (list, tuple)) and type(left) in _COUNTS
+            )
         return (
             sign in _OF_LISTS
             and type(left) is not Node
@@ -633,11 +680,11 @@ class Expressions:
         """Python's own arithmetic of lists: `hs + [h]`, `[None] * T`."""
         if sign == "+" and isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
             return _grown([*left, *right])
-        entries, times = (left, right) if isinstance(left, list) else (right, left)
+        entries, times = (left, right) if isinstance(left, (list, tuple)) else (right, left)
         times = self.plain(times)
-        if sign == "*" and type(times) is int and isinstance(entries, list):
+        if sign == "*" and type(times) in _COUNTS and isinstance(entries, (list, tuple)):
             self.allow((max(0, times) * len(entries),), place)
-            return _grown(entries * times)
+            return _grown([*entries] * times)
         raise GradError(meaning.bare_list(self.span(sides[0]), sign, self.text(sides[0])))
 
     def _masks(self, operands: Sequence[Node], sides: Sequence[ast.AST], sign: str) -> None:
@@ -712,6 +759,19 @@ class Expressions:
         return meaning.wrong_kind(self.span(place), "masks cannot be subtracted", "both are masks", "use `a & ~b`")
 
 
+_WHOLE_DTYPES = ("weak int", "int64", "bool")
+_WHOLE_SIGNS = frozenset({"+", "-", "*", "%", "//", "u-", "@"})
+_KEEPS_WHOLE = frozenset(
+    REGISTRY[name]
+    for name in (
+        *("sum", "prod", "max", "min", "maximum", "minimum", "abs", "reshape", "transpose", "ravel", "flatten"),
+        *("concat", "stack", "identity", "zeros_like", "ones_like", "squeeze", "expand_dims", "where", "sort", "flip"),
+        *("repeat", "tile", "cumsum", "stop_gradient"),
+    )
+) | {index, assigned}
+"""Operators that make whole numbers of whole numbers."""
+
+_COUNTS = (int, Length)
 _OF_LISTS = ("+", "*")
 
 

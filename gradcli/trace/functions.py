@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
 
 from gradcli.graph import INPUT, Node
+from gradcli.graph.dtypes import FLOATS
 from gradcli.language import Program
 from gradcli.ops.create import Limits
 from gradcli.problems import GradError, Label, Problem, meaning
 from gradcli.trace.control import Control, Return
 from gradcli.trace.expressions import Silent
+from gradcli.trace.spelling import LONG_NAMES, root_of
 from gradcli.trace.values import (
     Apply,
     Bound,
+    Chosen,
     Class,
+    Factory,
     Function,
     Instance,
+    Items,
+    Length,
     Owner,
     Poison,
     Scope,
@@ -26,8 +35,29 @@ from gradcli.trace.values import (
     Table,
 )
 
+if TYPE_CHECKING:
+    from gradcli.trace.interpreter import Interpreter
+
 Words = dict[str, tuple[Any, ast.AST]]
 """The arguments of a call that are given by name, with where they are written."""
+
+
+DEEPEST = 200
+"""How often a function may be inside itself."""
+
+FRAMES = 60
+"""How many calls of Python's own one such call takes, at most."""
+
+
+@contextmanager
+def deeper(depth: int) -> Iterator[None]:
+    """Lets Python go deeper, as far as functions of the file that call themselves need."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, 1000 + FRAMES * (depth + 1)))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 class Functions(Control):
@@ -39,6 +69,8 @@ class Functions(Control):
         self.active: list[Function] = []
         self.callers: list[Scope] = []
         """The names of the calls around the one that is being read."""
+        self.yielded: list[Any] = []
+        """What the generator that is being read has given so far."""
         self.loops = 0
         """How many loops of the call that is being read are around the statement."""
         self.line_fixed = False
@@ -68,8 +100,23 @@ class Functions(Control):
         places: Sequence[ast.AST] = (),
     ) -> Any:
         """The value of a call: the body is read with the parameters' names bound to the arguments."""
-        if any(function.tree is other.tree for other in self.active):
+        depth = sum(function.tree is other.tree for other in self.active)
+        if depth >= DEEPEST:
             raise GradError(meaning.recursion(self.span(place), function.name))
+        if depth:
+            with deeper(depth):
+                return self._called(function, values, words, place, owner, places)
+        return self._called(function, values, words, place, owner, places)
+
+    def _called(
+        self,
+        function: Function,
+        values: list[Any],
+        words: Words,
+        place: ast.AST,
+        owner: Owner | None,
+        places: Sequence[ast.AST],
+    ) -> Any:
         self.count_step(place)
         names = self._arguments(function, values, words, place, places)
         function.calls += 1
@@ -127,11 +174,15 @@ class Functions(Control):
     def _body(self, function: Function) -> Any:
         if isinstance(function.tree, ast.Lambda):
             return self.value(function.tree.body)
+        before, self.yielded = self.yielded, []
         try:
             self.block(function.tree.body)
         except Return as returned:
-            return returned.value
-        return None
+            return returned.value if not _yields(function.tree) else Items(self.yielded)
+        else:
+            return None if not _yields(function.tree) else Items(self.yielded)
+        finally:
+            self.yielded = before
 
     def _arguments(
         self, function: Function, values: list[Any], words: Words, place: ast.AST, places: Sequence[ast.AST]
@@ -197,7 +248,7 @@ class Functions(Control):
 
     def make(self, cls: Class, values: list[Any], words: Words, place: ast.AST) -> Any:
         """A new object: `Net(2, 3)`."""
-        instance = Instance(cls)
+        instance = Instance(cls, place)
         first = cls.find("__init__")
         if isinstance(first, Function):
             self.call_function(first, [instance, *values], words, place, instance.owner)
@@ -206,6 +257,7 @@ class Functions(Control):
                 self.set_member(instance, name, value, place)
             for word, (value, at) in words.items():
                 self.set_member(instance, word, value, at)
+            self._fill_in(instance, fields, place)
         elif values or words:
             raise GradError(
                 meaning.argument_count(
@@ -213,6 +265,21 @@ class Functions(Control):
                 )
             )
         return instance
+
+    def _fill_in(self, instance: Instance, fields: Sequence[str], place: ast.AST) -> None:
+        """Gives a dataclass's fields that were left out their defaults."""
+        from gradcli.trace.calls import call_value
+
+        for name in fields:
+            default = instance.cls.members.get(name, self.missing)
+            if name in instance.attributes or default is self.missing:
+                continue
+            if isinstance(default, Factory):
+                default = call_value(cast("Interpreter", self), default.function, [], {}, place)
+            self.set_member(instance, name, default, place)
+        after = instance.cls.find("__post_init__")
+        if isinstance(after, Function):
+            self.call_function(after, [instance], {}, place, instance.owner)
 
     def member(self, base: Any, place: ast.Attribute) -> Any:
         """An attribute of an object or a class."""
@@ -252,11 +319,48 @@ class Functions(Control):
             raise GradError(self.no_number(base, place))
         return self.call_function(function, [base, *([] if key is Ellipsis else [key])], {}, place, base.owner)
 
+    def overloaded(self, sign: str, left: Any, right: Any, place: ast.AST, sides: tuple[ast.AST, ast.AST]) -> Any:
+        """`a + b` of objects, by the method that their class has for it: `__add__`, or `__radd__` of the right one."""
+        name = OVERLOADS.get(sign, "")
+        for base, other, spelling in (
+            (left, right, name),
+            (right, left, REFLECTED.get(sign, name.replace("__", "__r", 1))),
+        ):
+            function = base.cls.find(spelling) if isinstance(base, Instance) and name else None
+            if isinstance(function, Function):
+                other = self.picked_or_plain(other, place)
+                return self.call_function(function, [base, other], {}, place, base.owner if sign in REFLECTED else None)
+        if sign in ("==", "!=") and name:
+            return (left is right) is (sign == "==")
+        at = 0 if isinstance(left, Instance) else 1
+        raise GradError(self.no_number((left, right)[at], sides[at]))
+
+    def one_sided(self, sign: str, value: Instance, place: ast.AST) -> Any:
+        """`-a` or `abs(a)` of an object."""
+        function = value.cls.find(sign)
+        if not isinstance(function, Function):
+            raise GradError(self.no_number(value, place))
+        return self.call_function(function, [value], {}, place)
+
+    def is_stepped(self, member: str) -> bool:
+        """Whether the function that is read, or another method of its object, has a line such as `b -= lr * db`."""
+        if not self.active or self.line_fixed:
+            return False
+        function = self.active[-1]
+        if member in _stepped(function.tree):
+            return True
+        if function.owner is None:
+            return False
+        methods = [m.tree for m in function.owner.members.values() if isinstance(m, Function)]
+        return any(f"self.{member}" in _stepped(tree) for tree in methods)
+
     def set_member(self, base: Instance | Class, name: str, value: Any, place: ast.AST) -> None:
         """`self.W = …`"""
         if isinstance(base, Class):
             base.members[name] = value
             return
+        if type(value) in (float, int, Length) and self._is_given(base, value, place):
+            value = Chosen(value)  # it varies
         before = base.attributes.get(name)
         if type(before) is Node and self.overwrite(before, value, place):
             return
@@ -265,6 +369,20 @@ class Functions(Control):
         kept = base.attributes[name] = self.adopt(value, base.owner, "" if hidden else name, place)
         if library and type(kept) is Node and kept.op is INPUT and not name.startswith("running_"):
             self.parameter_numbers.add(kept.number)
+
+    def _is_given(self, base: Instance, value: float, place: ast.AST) -> bool:
+        """Whether a number is what an object of a class of numbers was made of, by the program and not by the class."""
+        if not isinstance(place, ast.Name) or not self.active or not is_number_class(base.cls):
+            return False
+        first, others = self.active[-1], self.active[:-1]
+        parameters = [a.arg for a in first.tree.args.args[1:]]
+        if type(value) is not float:  # one that may be left out is as likely a setting
+            parameters = parameters[: len(parameters) - len(first.defaults)]
+        return (
+            first.name == "__init__"
+            and place.id in parameters
+            and not any(f.owner is not None and f.owner is first.owner for f in others)
+        )
 
     def parameters(self, value: Any) -> list[Node]:
         """The nodes in an object, a container and whatever is in them."""
@@ -284,6 +402,74 @@ class Functions(Control):
             elif isinstance(part, (list, tuple)):
                 stack.extend(reversed(part))
         return list(found.values())
+
+
+OVERLOADS = {
+    "+": "__add__",
+    "-": "__sub__",
+    "*": "__mul__",
+    "/": "__truediv__",
+    "//": "__floordiv__",
+    "%": "__mod__",
+    "**": "__pow__",
+    "@": "__matmul__",
+    "<": "__lt__",
+    "<=": "__le__",
+    ">": "__gt__",
+    ">=": "__ge__",
+    "==": "__eq__",
+    "!=": "__ne__",
+}
+"""The methods that Python looks for where objects are operands."""
+
+REFLECTED = {"<": "__gt__", "<=": "__ge__", ">": "__lt__", ">=": "__le__", "==": "__eq__", "!=": "__ne__"}
+"""Of comparisons, the method of the right operand."""
+
+
+@lru_cache(maxsize=256)
+def _yields(tree: ast.AST) -> bool:
+    """Whether a function is a generator: a `yield` is its own, and not one of a function inside."""
+    stack = list(ast.iter_child_nodes(tree))
+    while stack:
+        part = stack.pop()
+        if isinstance(part, (ast.Yield, ast.YieldFrom)):
+            return True
+        if not isinstance(part, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            stack += ast.iter_child_nodes(part)
+    return False
+
+
+@lru_cache(maxsize=256)
+def _stepped(tree: ast.AST) -> frozenset[str]:
+    """What a function changes by what is spelled like its gradient: names, and attributes of `self`."""
+    found = set()
+    for part in ast.walk(tree):
+        if isinstance(part, ast.AugAssign) and isinstance(part.op, (ast.Sub, ast.Add)):
+            target: ast.expr = part.target
+        elif isinstance(part, ast.Assign) and len(part.targets) == 1 and isinstance(part.value, ast.BinOp):
+            target = part.targets[0]
+        else:
+            continue
+        if not isinstance(target, (ast.Name, ast.Attribute)):
+            continue
+        text = ast.unparse(target)
+        name = text.rpartition(".")[2].lower()
+        words = [w for w in ast.walk(part.value) if isinstance(w, (ast.Name, ast.Attribute))]
+        itself = isinstance(part, ast.AugAssign) or any(ast.unparse(w) == text for w in words)
+        roots = {root_of(w.id if isinstance(w, ast.Name) else w.attr) for w in words}
+        if itself and not root_of(name) and any(name == r or name in LONG_NAMES.get(r, ()) for r in roots if r):
+            found.add(text)
+    return frozenset(found)
+
+
+def is_number_class(cls: Class) -> bool:
+    """Whether a class of the file is one of numbers, with an arithmetic of its own."""
+    return not cls.find("__library__") and any(cls.find(OVERLOADS[sign]) is not None for sign in "+*")
+
+
+def number_of(value: Instance) -> Node | None:
+    """What an object of such a class is the number of: the first of its attributes that is computed with."""
+    return next((part for part in value.attributes.values() if type(part) is Node and part.dtype in FLOATS), None)
 
 
 def usage(function: Function) -> str:

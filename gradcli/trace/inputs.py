@@ -25,6 +25,9 @@ from gradcli.trace.lists import whole_list
 from gradcli.trace.values import Chosen, Input, Instance, Known, Length, Module, Pick
 from gradcli.trace.vocabulary import DTYPES
 
+_WITH_DTYPE = ("array", "asarray", "asanyarray", "constant", "convert_to_tensor")
+"""Functions that take a precision after the numbers."""
+
 IGNORED = frozenset({"requires_grad", "device", "copy", "out", "name", "label"})
 """Arguments of `tensor(...)` and its like that change nothing here."""
 
@@ -87,6 +90,8 @@ def _creator_problem(reader: Expressions, call: Call, parameters: Any) -> Any:
 
 def wrapped(reader: Expressions, call: Call) -> Any:
     """`tensor([...])`, `float32([...])`: the numbers, in a precision of their own where one is named."""
+    if len(call.values) == 2 and "dtype" not in call.keywords and call.name in _WITH_DTYPE:
+        call.keywords["dtype"] = (call.values.pop(), call.places.pop())
     if len(call.values) != 1:
         raise GradError(
             meaning.argument_count(
@@ -217,6 +222,8 @@ def _item(reader: Expressions, call: Call) -> Any:
 def _leave_graph(reader: Expressions, call: Call) -> Any:
     """`x.numpy()`: the numbers of a tensor, which no gradient follows."""
     node = reader.operand(_node(reader, call), call.places[0])
+    if "numpy" in reader.imported and not {"torch", "tensorflow"} & reader.imported:
+        return node
     node = reader.apply(stop_gradient, (node,), None, call.place, call.places[:1])
     reader.looked_at.add(node.number)
     return node
@@ -243,6 +250,8 @@ def _single(reader: Expressions, call: Call) -> Any:
         )
     if node.shape:
         node = reader.apply(reshape, (node,), {"shape": ()}, call.place, call.places[:1])
+    if "numpy" in reader.imported and not {"torch", "tensorflow"} & reader.imported:
+        return node  # NumPy has no graph to leave
     node = reader.apply(stop_gradient, (node,), None, call.place, call.places[:1])
     reader.looked_at.add(node.number)
     return node
@@ -289,9 +298,13 @@ def _to(reader: Expressions, call: Call) -> Any:
     given = [*zip(call.values[1:], call.places[1:], strict=True), *call.keywords.values()]
     for value, place in given:
         word = value.path.split(".")[-1] if isinstance(value, Module) else value
-        if isinstance(word, str) and word in DTYPES:
+        word = value.name if type(value) is Known and value.name in (*DTYPES, "float", "int") else word
+        if isinstance(word, str) and word in (*DTYPES, "float", "int"):
             node = reader.operand(_node(reader, call), call.places[0])
-            return reader.apply(cast, (node,), {"dtype": _dtype(reader, word, place)}, call.place, call.places[:1])
+            dtype = _dtype(reader, word, place)
+            if node.dtype == dtype:
+                return node
+            return reader.apply(cast, (node,), {"dtype": dtype}, call.place, call.places[:1])
     return call.values[0]
 
 
@@ -317,6 +330,12 @@ def _as_dtype(dtype: str) -> Callable[[Expressions, Call], Any]:
         return reader.apply(cast, (node,), settings, call.place, call.places[:1])
 
     return convert
+
+
+def _is_integer(reader: Expressions, call: Call) -> Any:
+    """Python's `x.is_integer()`."""
+    value = reader.plain(call.values[0])
+    return float(value_of(value) if type(value) is Node else value).is_integer()
 
 
 def _like(reader: Expressions, call: Call) -> Any:
@@ -351,6 +370,7 @@ METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
     "int": _as_dtype("int64"),
     "bool": _as_dtype("bool"),
     **dict.fromkeys(("view_as", "reshape_as", "expand_as"), _like),
+    "is_integer": _is_integer,
     **dict.fromkeys(("numel", "nelement"), lambda reader, call: Length(math.prod(_node(reader, call).shape))),
     "dim": lambda reader, call: _node(reader, call).ndim,
 }

@@ -26,7 +26,7 @@ from gradcli.trace.expressions import Silent
 from gradcli.trace.libraries import Handler, find
 from gradcli.trace.rules import Rules
 from gradcli.trace.traced import Traced
-from gradcli.trace.training import Backward, finish, set_zero, step, sweep_from
+from gradcli.trace.training import Backward, finish, nothing_before_the_change, set_zero, step, sweep_from
 from gradcli.trace.values import Instance, Module, Poison, Scope
 from gradcli.trace.vocabulary import PATHS
 
@@ -37,8 +37,10 @@ STATEMENTS: dict[type[ast.stmt], Callable[[Any, Any], None]] = {}
 class Interpreter(Rules):
     """Reads a program's statements into a graph.  See `trace`."""
 
-    def __init__(self, program: Program, limits: Limits, dtype: str = "float64") -> None:
+    def __init__(self, program: Program, limits: Limits, dtype: str = "float64", through: bool = False) -> None:
         super().__init__(program, limits, dtype)
+        self.through = through
+        """Whether what is derived goes on through changes of parameters that the program makes by hand."""
         self._reported: set[str] = set()
         self.ended = False
         """Whether what follows no longer belongs to what is derived."""
@@ -46,8 +48,10 @@ class Interpreter(Rules):
         """How many calls were kept for the check of every rule."""
         self.failed = {}
         self.passed = {}
-        self.decided = []
+        self.turned_on = []
         self.backwards: list[Backward] = []
+        self.printed: list[Backward] = []
+        """What is differentiated only to be printed."""
         self.zeroed = False
         """Whether gradients were set to zero after the last backward pass."""
         self.cut: int | None = None
@@ -58,15 +62,28 @@ class Interpreter(Rules):
         self.updated_nodes: dict[int, tuple[str, int]] = {}
         self.tainted: dict[str, set[str]] = {}
         """Names that hold gradients, with the names of what they are the gradients of."""
-        self.training = {"step": step, "zero_grad": set_zero, "zero_": set_zero, "zero_grads": set_zero}
+        self.training = {
+            "step": step,
+            "apply_gradients": step,
+            "zero_grad": set_zero,
+            "zero_": set_zero,
+            "zero_grads": set_zero,
+        }
         self.without_gradient = False
         self.paths: dict[str, str] = dict(PATHS)
         """What the names of libraries stand for: `np` is `numpy`."""
         self.called = set()
         self.layers: Scope = {}
-        self.statement_start = 0
-        """The number of the first node of the statement that is being read."""
+        self.spelled: Scope = {}
         self.generators: list[Generator] = []
+        self.inside = 0
+        """How many functions that are being differentiated, or mapped, are around what is read."""
+        self.tapes: list[str] = []
+        """TensorFlow's tapes that are running, by name."""
+        self.mapping = 0
+        """At which of those depths the rows of a `vmap` are, that no other function is around."""
+        self.derived_of: list[tuple[int, Node, Any]] = []
+        """What was differentiated into the graph itself, by line and with its seed: the output, if nothing else is."""
         self._shared: dict[str, Generator] = {}
 
     def run(self) -> Traced:
@@ -75,6 +92,8 @@ class Interpreter(Rules):
             self._part(part)
             if self.ended:
                 break
+        if not self.problems and nothing_before_the_change(self):
+            return Interpreter(self.program, self.limits, self.dtype, through=True).run()
         finish(self)
         self.settle_rules()
         if self.problems:
@@ -119,6 +138,7 @@ class Interpreter(Rules):
                 return
             if not self.line_fixed:
                 self.line = self.part.line_of(statement)
+            self.count_line(statement)
             self._guarded(statement)
 
     def _guarded(self, statement: ast.stmt) -> None:
@@ -170,7 +190,7 @@ class Interpreter(Rules):
     def seed_generator(self, node: ast.Call) -> bool:
         """`np.random.seed(0)`, `torch.manual_seed(0)`."""
         path = self.full_path(self.text(node.func).rpartition(".")[0])
-        kind = "python" if path == "random" else "torch" if path.startswith("torch") else "legacy"
+        kind = "python" if path == "random" else "torch" if path.startswith(("torch", "tensorflow")) else "legacy"
         seed = self.plain(self.value(node.args[0])) if len(node.args) == 1 else None
         if not isinstance(seed, int) or not 0 <= seed < 2**32:
             return False
@@ -182,16 +202,6 @@ class Interpreter(Rules):
     def sweep(self, output: Node, seed: Node | None, place: ast.AST) -> None:
         """Takes note of a backward pass."""
         sweep_from(self, output, seed, place, adds=False)
-
-    def truncate(self, count: int) -> None:
-        """Takes back the nodes from a number on, and their names."""
-        for known in (self.aliases, self.current):
-            for number in [n for n, v in known.items() if max(n, v.number if isinstance(v, Node) else v) >= count]:
-                del known[number]
-        for members in self.definitions.values():
-            for nodes in members.values():
-                nodes[:] = [node for node in nodes if node.number < count]
-        self.forget(count)
 
     def forget_reports(self, count: int) -> None:
         """Takes back that faults from a number on were told."""

@@ -17,10 +17,15 @@ from gradcli.language import read
 from gradcli.problems import GradError, Source, meaning
 from gradcli.trace import transforms
 from gradcli.trace.arrays import set_numbers
+from gradcli.trace.binding import Call
 from gradcli.trace.draws import DRAWS, OF_TORCH, draw
+from gradcli.trace.flows import FLOWS
+from gradcli.trace.inputs import METHODS, wrapped
+from gradcli.trace.plainly import PLAINLY, worked_out
 from gradcli.trace.training import sweep_from
-from gradcli.trace.values import Class, Instance, Items, Known, Module, Super, Swept, Table
-from gradcli.trace.vocabulary import ASIDE, OPTIMISERS, TREES
+from gradcli.trace.trees import leaves, mapped
+from gradcli.trace.values import Class, Instance, Items, Known, Module, Scope, Structure, Super, Swept, Table
+from gradcli.trace.vocabulary import ASIDE, OPTIMISERS, SWITCHES, TREES
 
 if TYPE_CHECKING:
     from gradcli.trace.interpreter import Interpreter
@@ -38,10 +43,38 @@ def _layers_text() -> str:
     return resources.files("gradcli.trace").joinpath("layers.txt").read_text(encoding="utf-8")
 
 
+@lru_cache(maxsize=1)
+def _spellings_text() -> str:
+    return resources.files("gradcli.trace").joinpath("spellings.txt").read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=1)
+def _spelled() -> dict[str, frozenset[str]]:
+    """The functions of every library that are written with others."""
+    classes = re.split(r"^class (\w+):$", _spellings_text(), flags=re.MULTILINE)[1:]
+    pairs = zip(classes[::2], classes[1::2], strict=True)
+    return {library: frozenset(re.findall(r"^    def (\w+)", text, re.MULTILINE)) for library, text in pairs}
+
+
+_OF_MICROGRAD = frozenset({"Neuron", "Layer", "MLP"})
+"""Layers that are called so in micrograd alone."""
+
+_UPDATES = ("apply_updates", "incremental_update")
+"""Optax's functions that give new parameters."""
+
+_ARRAYS = ("numpy", "jax.numpy", "autograd.numpy", "cupy")
+"""Libraries that have NumPy's functions."""
+
+
+def _library_of(path: str) -> str:
+    """Under which library's name the functions of a module are written."""
+    return "numpy" if path in _ARRAYS else "scipy" if "scipy" in path else path.partition(".")[0]
+
+
 def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> Handler | None:
     """What a library's name does when it is called; None if it is no such name, or one of another kind."""
     path = self.full_path(base.path) if base is not None else ""
-    if path.partition(".")[0] in ASIDE:
+    if path.partition(".")[0] in ASIDE or path.startswith(SWITCHES):
         return lambda reader, node, values, words: Swept()
     if name == "super" and base is None:
         return _super
@@ -49,19 +82,49 @@ def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> H
     if is_draw(self, name, base) or alone:
         return lambda reader, node, values, words: draw(reader, name, path, values, words, node)
     if name[:1].isupper():
-        if name in _layer_names() and (base is None or "nn" in path or "torch" in path):
+        if name in _OF_MICROGRAD and "micrograd" in self.imported:
+            self.modules.add("random")  # from which its weights are drawn
+            return lambda reader, node, values, words: _made(reader, name, node, values, words)
+        if name in _layer_names() - _OF_MICROGRAD and (base is None or "nn" in path or "torch" in path):
             return lambda reader, node, values, words: _made(reader, name, node, values, words)
         if name in OPTIMISERS:
             return lambda reader, node, values, words: Module("optimizer")
         if base is None or "nn" in path or path.startswith("torch"):
             return _as_object(name)
-    kinds = (transforms.KINDS, transforms.PASSED_THROUGH, transforms.REFUSED, transforms.RULED, ("vjp",))
+    if path == "jax.lax" and name in FLOWS:
+        return lambda reader, node, values, words: FLOWS[name](reader, values, words, node)
+    if name in TREE_FUNCTIONS and "tree" in path:
+        return lambda reader, node, values, words: TREE_FUNCTIONS[name](reader, node, values)
+    if name in PLAINLY and path in _ARRAYS:
+        return lambda reader, node, values, words: worked_out(reader, name, values, words, node)
+    library = _library_of(path)
+    if (
+        path
+        and name in _spelled().get(library, ())
+        and not (name in ("logpdf", "pdf", "cdf") and not path.endswith("stats.norm"))
+    ):
+        return lambda reader, node, values, words: _said(reader, library, name, node, values, words)
+    if name == "reduce" and (path == "functools" or (not path and "functools" in self.imported)):
+        return _reduced
+    if path == "optax" and name in _UPDATES:
+        return lambda reader, node, values, words: transforms.swept(values[0]) if values else Swept()
+    if path == "optax" and name not in _spelled()["optax"]:
+        return lambda reader, node, values, words: Module("optimizer")
+    if path == "optimizer" and name in ("init", "update"):
+        return lambda reader, node, values, words: Swept() if name == "init" else Items([Swept(), Swept()], fixed=True)
+    kinds = (transforms.KINDS, transforms.PASSED_THROUGH, transforms.AT_ONCE, transforms.RULED)
     if name == "defvjp":
         return lambda reader, node, values, words: transforms.define_makers(reader, values, words, node)
     if any(name in words for words in kinds):
         return lambda reader, node, values, words: _transformed(reader, name, node, values, words)
-    if name == "gradient" and path == "tape":
-        return _taped
+    if name in ("gradient", "jacobian") and path == "tape":
+        return lambda reader, node, values, words: _taped(reader, name, node, values, words)
+    if library == "tensorflow" and name in ("constant", "convert_to_tensor"):
+        return lambda reader, node, values, words: wrapped(
+            reader, Call(node, name, values, list(node.args), {w: (v, _written_at(p)) for w, (v, p) in words.items()})
+        )
+    if library == "tensorflow" and name == "cast":
+        return _cast
     if name in TREES or (name == "map" and path.endswith("tree")):
         return _mapped_tree
     if name == "device":
@@ -99,6 +162,13 @@ def _made(self: Interpreter, name: str, node: ast.Call, values: list[Any], words
     return self.make(layer(self, name), values, words, node)
 
 
+def _said(self: Interpreter, library: str, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """The value of a library's function that is written with others."""
+    function = _written(self, _spellings_text(), self.spelled)[library].members[name]
+    values = [self.picked_or_plain(value, node) for value in values]
+    return self.call_function(function, values, words, node)
+
+
 def _transformed(self: Interpreter, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:
     if name == "grad" and values and type(values[0]) is Node:  # torch.autograd.grad(L, [w1, w2])
         sweep_from(self, values[0], None, node)
@@ -108,17 +178,22 @@ def _transformed(self: Interpreter, name: str, node: ast.Call, values: list[Any]
 
 def layer(self: Interpreter, name: str) -> Class:
     """A layer with parameters, whose forward part is written in the language itself."""
-    if not self.layers:
+    found: Class = _written(self, _layers_text(), self.layers)[name]
+    return found
+
+
+def _written(self: Interpreter, text: str, names: Scope) -> Scope:
+    """The classes that are written in the language itself, once they have been read."""
+    if not names:
         before = self.names, self.scopes, self.line_fixed, self.owner, self.part
-        self.names, self.scopes, self.line_fixed, self.owner = self.layers, (), True, None
+        self.names, self.scopes, self.line_fixed, self.owner = names, (), True, None
         try:
-            for part in read(Source("layers", _layers_text())).parts():
+            for part in read(Source("layers", text)).parts():
                 self.part = part
                 self.block(part.statements)
         finally:
             self.names, self.scopes, self.line_fixed, self.owner, self.part = before
-    found: Class = self.layers[name]
-    return found
+    return names
 
 
 def function_of(name: str) -> str:
@@ -163,14 +238,34 @@ def _as_object(name: str) -> Handler | None:
     return make
 
 
-def _taped(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
-    """`tape.gradient(loss, [w, b])`: TensorFlow's backward pass."""
-    if not values or type(values[0]) is not Node:
+def _written_at(place: ast.AST) -> ast.AST:
+    return place.value if isinstance(place, ast.keyword) else place
+
+
+def _cast(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`tf.cast(x, tf.float32)`."""
+    dtype = words["dtype"] if "dtype" in words else (values[1] if len(values) > 1 else None, node)
+    return METHODS["to"](self, Call(node, "to", values[:1], list(node.args[:1]), {"dtype": (dtype[0], node)}))
+
+
+def _taped(self: Interpreter, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`tape.gradient(loss, [w, b])`: TensorFlow's backward pass; on another tape, its gradients are numbers."""
+    values = [*values, *(words[w][0] for w in ("target", "sources") if w in words)]
+    if len(values) < 2 or type(values[0]) is not Node:
         expected = "what is differentiated, and with respect to what"
         found = self.found(values[0]) if values else "nothing"
-        raise GradError(meaning.wrong_argument(self.span(node), "what `gradient` is given", expected, found))
-    sweep_from(self, values[0], None, node, adds=False)
-    return transforms.swept(values[1]) if len(values) > 1 else Swept()
+        raise GradError(meaning.wrong_argument(self.span(node), f"what `{name}` is given", expected, found))
+    output, wrt = values[0], values[1]
+    given = values[2] if len(values) > 2 else words.get("output_gradients", (None,))[0]
+    seed: Any = np.ones(output.shape) if output.shape else 1.0  # of a tensor, the gradient of its sum
+    if given is not None:
+        seed = self.operand(given, node)
+    tape = self.text(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    if name == "jacobian" or any(other != tape for other in self.tapes):
+        return transforms.derived_on_a_tape(self, name, output, wrt, seed, node)
+    start = seed if type(seed) is Node else self.graph.constant(seed) if output.shape else None
+    sweep_from(self, output, start, node, adds=False)
+    return transforms.swept(wrt, (output, seed))
 
 
 def _super(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
@@ -191,16 +286,85 @@ def _mapped_tree(self: Interpreter, node: ast.Call, values: list[Any], words: An
                 self.span(node), "tree_map", "a function and a tree", len(values), "tree_map(f, tree)"
             )
         )
+    return mapped(lambda *parts: call_value(self, values[0], list(parts), {}, node), *values[1:])
 
-    def walk(parts: list[Any]) -> Any:
-        first = parts[0]
-        if isinstance(first, dict):
-            return Table({key: walk([p[key] if isinstance(p, dict) else p for p in parts]) for key in first})
-        if isinstance(first, (list, tuple)):
-            return Items(walk([p[k] if isinstance(p, (list, tuple)) else p for p in parts]) for k in range(len(first)))
-        return call_value(self, values[0], parts, {}, node)
 
-    return walk(values[1:])
+def _tree_argument(self: Interpreter, node: ast.Call, values: list[Any]) -> Any:
+    if len(values) != 1:
+        name = self.text(node.func)
+        raise GradError(meaning.argument_count(self.span(node), name, "a tree", len(values), f"{name}(tree)"))
+    return values[0]
+
+
+def _tree_leaves(self: Interpreter, node: ast.Call, values: list[Any]) -> Any:
+    """`jax.tree.leaves(params)`."""
+    return Items(leaves(_tree_argument(self, node, values)))
+
+
+def _tree_flatten(self: Interpreter, node: ast.Call, values: list[Any]) -> Any:
+    """`leaves, structure = jax.tree.flatten(params)`: the structure is the tree itself."""
+    tree = _tree_argument(self, node, values)
+    return Items([Items(leaves(tree)), Structure(tree)], fixed=True)
+
+
+def _tree_reduce(self: Interpreter, node: ast.Call, values: list[Any]) -> Any:
+    """`jax.tree.reduce(lambda a, b: a + b, params)`."""
+    if len(values) not in (2, 3):
+        use = "tree_reduce(f, tree)"
+        raise GradError(
+            meaning.argument_count(self.span(node), "tree_reduce", "a function and a tree", len(values), use)
+        )
+    return _folded(self, values[0], [*values[2:], *leaves(values[1])], node)
+
+
+def _folded(self: Interpreter, function: Any, values: list[Any], node: ast.Call) -> Any:
+    """What a function of two makes of many, from left to right."""
+    from gradcli.trace.calls import call_value
+
+    if not values:
+        expected = "at least one value"
+        raise GradError(meaning.wrong_argument(self.span(node), "what is reduced", expected, "nothing"))
+    total = values[0]
+    for value in values[1:]:
+        self.count_step(node)
+        total = call_value(self, function, [total, value], {}, node)
+    return total
+
+
+def _reduced(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`functools.reduce(f, xs)`."""
+    if len(values) not in (2, 3):
+        use = "reduce(f, xs)"
+        raise GradError(meaning.argument_count(self.span(node), "reduce", "a function and a list", len(values), use))
+    parts = [self.picked_or_plain(part, node) for part in self.iterate(values[1], node)]
+    return _folded(self, values[0], [*values[2:], *parts], node)
+
+
+def _tree_unflatten(self: Interpreter, node: ast.Call, values: list[Any]) -> Any:
+    """`jax.tree.unflatten(structure, leaves)`."""
+    if len(values) != 2 or type(values[0]) is not Structure or not isinstance(values[1], (list, tuple)):
+        use = "tree_unflatten(structure, leaves)"
+        raise GradError(
+            meaning.argument_count(self.span(node), "tree_unflatten", "a structure and leaves", len(values), use)
+        )
+    number = {id(leaf): at for at, leaf in enumerate(leaves(values[0].tree))}
+    if len(number) != len(values[1]):
+        found, expected = f"{len(values[1])}", f"{len(number)} leaves"
+        raise GradError(meaning.wrong_argument(self.span(node), "what `tree_unflatten` is given", expected, found))
+    return mapped(lambda leaf: values[1][number[id(leaf)]], values[0].tree)
+
+
+TREE_FUNCTIONS: dict[str, Any] = {
+    "tree_leaves": _tree_leaves,
+    "leaves": _tree_leaves,
+    "tree_flatten": _tree_flatten,
+    "flatten": _tree_flatten,
+    "tree_unflatten": _tree_unflatten,
+    "tree_reduce": _tree_reduce,
+    "reduce": _tree_reduce,
+    "unflatten": _tree_unflatten,
+}
+"""JAX's further functions of trees."""
 
 
 # Methods that every object of a library has ----------------------------------------------------------

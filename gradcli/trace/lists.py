@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcli.trace.values import Instance
+
 
 def entries(value: Any) -> Iterator[Any]:
     """The numbers of a nested list, in order."""
@@ -59,6 +61,7 @@ def contains(value: Any, kind: type) -> bool:
         part = stack.pop()
         if type(part) is kind:
             return True
+        part = part.attributes if isinstance(part, Instance) else part
         if isinstance(part, (list, tuple, dict)) and id(part) not in seen:
             seen.add(id(part))
             stack.extend(part.values() if isinstance(part, dict) else part)

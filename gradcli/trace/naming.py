@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from gradcli.graph import CONSTANT, INPUT, Graph, Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.language import Program
 from gradcli.ops.create import Limits
-from gradcli.ops.pass_on import identity
+from gradcli.ops.pass_on import identity, stop_gradient
 from gradcli.problems import GradError
 from gradcli.trace.expressions import Expressions
 from gradcli.trace.lists import is_numbers, whole_list
@@ -33,6 +34,7 @@ from gradcli.trace.values import (
     Pick,
     Results,
     Scope,
+    Swept,
     Table,
     entry_label,
     joined,
@@ -56,8 +58,12 @@ class Naming(Expressions):
         """Under what name a node was first known that has one which may not last, by number."""
         self.parameter_numbers: set[int] = set()
         """The numbers of the nodes that are parameters of modules."""
-        self.integers: set[int] = set()
-        """The numbers of the nodes that are arrays of whole numbers."""
+        self.gradient_nodes: set[int] = set()
+        """The numbers of nodes that names have held which are spelled like gradients."""
+        self.written_out: set[int] = set()
+        """The numbers of nodes that are gradients which a later pass took the place of."""
+        self.statement_start = 0
+        """The number of the first node of the statement that is being read."""
         self.bindings = 0
         """How many nodes have been given names."""
         self.by_hand = False
@@ -67,6 +73,8 @@ class Naming(Expressions):
         """Gives a name to a value."""
         scope = self.declared.get(name, self.names) if self.declared else self.names
         owner = None if scope is self.globals else self.owner
+        if type(value) is Swept and value.source is None and owner is None and {"jax", "autograd"} & self.imported:
+            self.note(f"`{name}` is computed from gradients that only the sweep finds, and is not shown")
         if type(value) is Function and value.name == "lambda":
             value.name = name
         scope[name] = self.adopt(value, owner, name, place)
@@ -79,7 +87,8 @@ class Naming(Expressions):
         if value is Ellipsis:
             raise GradError(self.no_number(value, place))
         if isinstance(value, (Table, Items, Instance)):
-            if not value.owner.label or not value.owner.settled:
+            new = isinstance(value, Instance) and owner is None and value.made_at is place
+            if not value.owner.label or not value.owner.settled or new:
                 value.owner.label, value.owner.parent, value.owner.finished = member, owner, False
             if not isinstance(value, Instance):
                 self._adopt_entries(value, place)
@@ -88,7 +97,7 @@ class Naming(Expressions):
             return value
         if isinstance(value, (list, tuple)):
             whole = owner is not None and whole_list(value) is not None
-            if not is_numbers(value) or whole:
+            if not is_numbers(value) or whole or (kind is tuple and _is_mixed(value)):
                 return self.adopt(Items(value, fixed=kind is tuple), owner, member, place)
             return self._input(value, owner, member, place)
         if isinstance(value, (Input, np.ndarray, np.generic)):
@@ -99,9 +108,13 @@ class Naming(Expressions):
             return self._input(Input(float(value)), owner, member, place)
         if isinstance(value, (bool, int, float)):
             # in a function a number is a number; among parameters, and in the file itself, it may be varied
-            varies = owner is None or (kind is float and member.startswith("["))
+            varies = owner is None or (kind is float and member.startswith("[")) or self.is_stepped(member)
             return self._input(value, owner, member, place) if varies else value
         return value
+
+    def is_stepped(self, member: str) -> bool:
+        """Whether the program changes a number by its gradient; see `gradcli.trace.functions`."""
+        raise NotImplementedError
 
     def _adopt_entries(self, container: Table | Items, place: ast.AST) -> None:
         """Names what is in a container."""
@@ -110,7 +123,10 @@ class Naming(Expressions):
             for key, value in container.items():
                 container[key] = self.adopt(value, container.owner, entry_label(key), parts[key])
             return
+        kept = self.in_function and container.fixed and any(type(value) is Node for value in container)
         for at, part in enumerate(_parts(place, (ast.List, ast.Tuple), "elts", len(container))):
+            if kept and type(container[at]) in (bool, int, float):
+                continue  # what a function keeps beside its tensors, `cache = (x, eps)`, is a number as it was
             container[at] = self.adopt(container[at], container.owner, entry_label(at), part)
 
     def store(self, container: Table | Items, key: Any, value: Any, place: ast.AST) -> None:
@@ -137,9 +153,15 @@ class Naming(Expressions):
             known.pop(node.number, None)
         return True
 
+    def note(self, text: str) -> None:
+        """Says something about the line that is being read; see `gradcli.trace.control`."""
+        raise NotImplementedError
+
     # Nodes -----------------------------------------------------------------------------------
 
     def _named(self, node: Node, owner: Owner | None, member: str, place: ast.AST) -> Node:
+        if node.shape and not node.name and node.operands and self.imported and self._is_written(node):
+            return self._input(self._settled(node), owner, member, place)
         if node.name and self._outlived(node):
             old_owner, old_member = self.local.pop(node.number)
             self.definitions[old_owner][old_member].remove(node)
@@ -158,6 +180,36 @@ class Naming(Expressions):
             else:
                 self.result.without_gradient = node
         return node
+
+    def _is_written(self, node: Node) -> bool:
+        """Whether an array is made of the program's own numbers alone, such as `np.arange(6.0).reshape(2, 3)`."""
+        stack, seen = [node], {node.number}
+        while stack:
+            part = stack.pop()
+            if part.op is INPUT or part.op is stop_gradient:
+                return False
+            stack += [o for o in part.operands if o.number not in seen]
+            seen |= {o.number for o in part.operands}
+        return node.dtype in (*FLOATS, "int64")
+
+    def _settled(self, node: Node) -> Any:
+        """The numbers of such an array, whose own operations are taken back if nothing else uses them."""
+        numbers = np.array(self.numbers_of(node))
+        if self.is_whole(node):
+            numbers = numbers.astype(np.int64)
+        nodes = self.graph.nodes
+        needed = {node.number}
+        for number in range(node.number, self.statement_start - 1, -1):
+            if number in needed:
+                needed |= {o.number for o in nodes[number].operands}
+        first = self.statement_start
+        if (
+            node is nodes[-1]
+            and needed >= set(range(first, len(nodes)))
+            and not any(n.name and n.op is not CONSTANT for n in nodes[first:])
+        ):
+            self.truncate(first)
+        return numbers
 
     def _outlived(self, node: Node) -> bool:
         """Whether a node is known only by a name that a finished call gave it."""
@@ -212,6 +264,8 @@ class Naming(Expressions):
             array = self.cast(array, self.dtype, place)
         data = array if array.ndim else array.item()
         node = self.graph.input(data, str(array.dtype), "", self.line, differentiable=differentiable)
+        if whole is not None and isinstance(value, tuple):
+            self.tuples.add(node.number)
         if whole is not None:
             self.whole[node.number] = self.raw[node.number] = np.asarray(whole)
         return node
@@ -245,6 +299,7 @@ class Naming(Expressions):
         seed = self.result.seed
         if isinstance(seed, Node) and not any(seed in n.operands for n in self.graph.nodes):
             seed.differentiable = False  # given from outside: the gradient that arrives, not a number that varies
+        self._settle_labels()
         for number in self.plainly & self.whole.keys():
             node = self.graph.nodes[number]
             if node.op is INPUT:
@@ -252,10 +307,46 @@ class Naming(Expressions):
             node.dtype = "int64"
             node.differentiable = False
 
+    def _settle_labels(self) -> None:
+        """Whole numbers of which every use ends in an index, a label or a comparison are data, and do not vary."""
+        nodes = self.graph.nodes
+        labels = [nodes[number] for number in self.raw if number < len(nodes) and nodes[number].op is INPUT]
+        if not labels or not self.imported:
+            return
+        useful = bytearray(len(nodes))
+        used = bytearray(len(nodes))
+        for node in reversed(nodes):
+            useful[node.number] |= node.differentiable and not used[node.number]
+            for _, operand in node.op.passing(node.operands) if useful[node.number] else ():
+                useful[operand.number] = 1
+            for operand in node.operands:
+                used[operand.number] = 1
+        for label in labels:
+            if used[label.number] and not useful[label.number]:
+                label.differentiable = False
+
+    def _kinds(self) -> tuple[set[int], ...]:
+        """Everything that is known of nodes by their numbers alone, which the next nodes will have again."""
+        known = (self.integers, self.tuples, self.looked_at, self.parameter_numbers)
+        return (*known, self.gradient_nodes, self.written_out)
+
+    def truncate(self, count: int) -> None:
+        """Takes back the nodes from a number on, and their names."""
+        for known in (self.aliases, self.current):
+            for number in [n for n, v in known.items() if max(n, v.number if isinstance(v, Node) else v) >= count]:
+                del known[number]
+        for members in self.definitions.values():
+            for nodes in members.values():
+                nodes[:] = [node for node in nodes if node.number < count]
+        self.forget(count)
+
     def forget(self, nodes: int) -> None:
         """Takes back the nodes from that number on, which nothing has kept."""
         graph: Graph = self.graph
+        kinds = [kind for kind in self._kinds() if kind]
         for node in graph.nodes[nodes:]:
+            for kind in kinds:
+                kind.discard(node.number)
             self.whole.pop(node.number, None)
             self.raw.pop(node.number, None)
             self.plainly.discard(node.number)
@@ -268,6 +359,11 @@ def _parts(place: ast.AST, kinds: Any, attribute: str, count: int) -> list[ast.A
     """Where the entries of a container are written, as far as it is written out."""
     parts = getattr(place, attribute) if isinstance(place, kinds) else []
     return list(parts) if len(parts) == count else [place] * count
+
+
+def _is_mixed(value: Sequence[Any]) -> bool:
+    """Whether a tuple holds numbers beside lists: it can be no tensor."""
+    return len({isinstance(part, (list, tuple)) for part in value}) > 1
 
 
 def _is_shape(value: Any, place: ast.AST) -> bool:

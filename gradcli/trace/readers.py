@@ -10,16 +10,18 @@ import numpy as np
 
 from gradcli.graph import Node
 from gradcli.graph.op import INFIX, REGISTRY
-from gradcli.ops.arrange import index_key, transpose
+from gradcli.ops.arrange import concat, index_key, reshape, transpose
 from gradcli.ops.compare import logical_and
 from gradcli.ops.linalg import matrix_power
 from gradcli.ops.pass_on import identity, stop_gradient
+from gradcli.ops.rearrange import ravel
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import READERS, Expressions, Silent
 from gradcli.trace.values import (
     At,
     Bound,
     Class,
+    Function,
     Instance,
     Items,
     Known,
@@ -30,6 +32,7 @@ from gradcli.trace.values import (
     Results,
     Swept,
     Table,
+    Walk,
     entry_label,
 )
 from gradcli.trace.vocabulary import BINARY, CONSTANTS, OTHER_CONSTANTS
@@ -102,6 +105,8 @@ def _binary(self: Expressions, node: ast.BinOp) -> Any:
 def _unary(self: Expressions, node: ast.UnaryOp) -> Any:
     value = self.value(node.operand)
     sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}[type(node.op)]
+    if type(value) is Instance and sign != "not":
+        return self.one_sided({"-": "__neg__", "+": "__pos__", "~": "__invert__"}[sign], value, node)  # type: ignore[attr-defined]
     if sign == "not":
         if self.deciding or not _is_tensor(value):
             return not self.truth(value, node.operand)
@@ -163,6 +168,11 @@ def _plainly_compared(self: Expressions, sign: ast.cmpop, left: Any, right: Any)
                 return (kind.name == function_of(name.path.rpartition(".")[2])) is not negative
     if isinstance(sign, (ast.Is, ast.IsNot)) or (left is None or right is None):
         return (left is right) is not negative if isinstance(sign, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) else None
+    shapes = type(left) is tuple and type(right) is tuple and isinstance(sign, (ast.Eq, ast.NotEq))
+    if shapes and not self.holds_nodes([*left, *right]):
+        return (left == right) is not negative
+    if isinstance(sign, (ast.In, ast.NotIn)) and isinstance(right, (list, tuple, dict)) and isinstance(left, Instance):
+        return any(part is left for part in right) is not negative
     if isinstance(sign, (ast.In, ast.NotIn)) and isinstance(right, (dict, list, tuple, str)):
         key = self.plain(left)
         if isinstance(key, (str, int, float)) and (isinstance(key, str) or not isinstance(right, str)):
@@ -216,6 +226,10 @@ def _subscript(self: Expressions, node: ast.Subscript) -> Any:
     base = self.value(node.value)
     if type(base) is Swept:
         return base
+    if type(base) is Module and base.path.endswith((".c_", ".r_")):
+        return _joined(self, node, base.path.endswith(".c_"))
+    if type(base) is Walk:
+        return self.take(base.base, {"key": base.places[base.at]}, node, (node.value,))
     if type(base) is At:
         return At(base.node, node)
     if type(base) is Known and base.base is None:
@@ -274,7 +288,7 @@ def index_parts(self: Expressions, node: ast.Subscript, key: Any = Ellipsis) -> 
 
 def _entry(self: Expressions, node: ast.Subscript, table: Table, key: Any) -> Any:
     """An entry of a dictionary, or a member of a family."""
-    if isinstance(key, (str, int, float, tuple)) and _hashable(key):
+    if isinstance(key, (str, int, float, tuple, Instance, Function)) and _hashable(key):
         value = table.get(key, self.missing)
         if value is Poison:
             raise Silent
@@ -306,9 +320,11 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
             return CONSTANTS[name]
         if name in OTHER_CONSTANTS:
             return OTHER_CONSTANTS[name]
-        if self.is_function(name) and name != "random":
+        if self.is_function(name) and name != "random" and not base.path.endswith(".stats"):
             return Known(name, base)
         return Module(f"{base.path}.{name}")
+    if type(base) is Walk:
+        return _walking(self, base, node)
     if isinstance(base, Results) and len(base) == 2 and name in ("values", "indices"):
         return base[name == "indices"]
     if isinstance(base, (list, tuple, np.ndarray, int, float, Pick)) and not isinstance(base, bool):
@@ -340,6 +356,8 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
         return Length(base.ndim if name == "ndim" else math.prod(base.shape))
     if name == "at":
         return At(base)
+    if name == "flat":
+        return self.apply(ravel, (self.operand(base, node.value),), None, node, (node.value,))
     if name == "grad":
         return Swept(base.name)
     if name in ("device", "dtype"):
@@ -347,6 +365,32 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
     if name == "data":
         return self.apply(stop_gradient, (self.operand(base, node.value),), None, node, (node.value,))
     raise GradError(meaning.unknown_attribute(self.span(node), name, ["T", "mT", "shape", "ndim", "size", *REGISTRY]))
+
+
+def _walking(self: Expressions, walk: Walk, node: ast.Attribute) -> Any:
+    """`it.finished`, `it.multi_index`."""
+    if node.attr == "finished":
+        return walk.at >= len(walk.places)
+    if node.attr in ("multi_index", "index") and walk.at < len(walk.places):
+        return walk.places[walk.at] if node.attr == "multi_index" else walk.at
+    raise GradError(meaning.unknown_member(self.span(node), self.text(node), ["finished", "multi_index"]))
+
+
+def _joined(self: Expressions, node: ast.Subscript, columns: bool) -> Any:
+    """`np.c_[a, b]` and `np.r_[a, b]`: vectors as the columns of a matrix, or one after another."""
+    places = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+    parts = []
+    for place in places:
+        value = self.value(place)
+        if isinstance(value, (str, slice)):
+            way_out = "write its entries out, or use `arange` and `concatenate`"
+            raise GradError(meaning.not_in_language(self.span(place), "this in `np.c_` or `np.r_`", way_out))
+        part = self.operand(value, place)
+        if not part.shape or (columns and len(part.shape) == 1):
+            shape = (-1, 1) if columns else (-1,)
+            part = self.apply(reshape, (part,), {"shape": shape}, node, (place,))
+        parts.append(part)
+    return self.apply(concat, parts, {"axis": -1} if columns else None, node, places)
 
 
 READERS.update(

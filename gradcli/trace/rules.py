@@ -27,8 +27,8 @@ from gradcli.ops.pass_on import identity, stop_gradient
 from gradcli.problems import GradError, Problem, meaning
 from gradcli.trace.expressions import Silent
 from gradcli.trace.functions import Functions, Words
+from gradcli.trace.spelling import root_of
 from gradcli.trace.traced import CustomRule, RuleResult
-from gradcli.trace.training import root_of
 from gradcli.trace.values import Bound, Class, Function, Instance, Items, Owner, Pick, Scope, Table
 
 RATES = ("lr", "learning_rate", "eta", "alpha", "rate", "step_size")
@@ -86,13 +86,13 @@ class Rules(Functions):
     """Rules that could not be read through, by their syntax."""
     passed: dict[int, bool]
     """Whether those got through wherever the program calls them itself."""
-    decided: list[Node]
+    turned_on: list[Node]
     """The nodes on whose values something was decided while a rule was read: it is read so where they are the same."""
 
     def value_of(self, node: Node) -> Any:
         """The value of a node at these inputs."""
         if self.recording:
-            self.decided.append(node)
+            self.turned_on.append(node)
         return super().value_of(node)
 
     def apply(
@@ -407,10 +407,6 @@ class Rules(Functions):
         """Takes back that faults from a number on were told."""
         raise NotImplementedError
 
-    def truncate(self, count: int) -> None:
-        """Takes back the nodes from a number on, and their names."""
-        raise NotImplementedError
-
     # Recording -------------------------------------------------------------------------------
 
     def _record(self, reading: Reading) -> None:
@@ -424,7 +420,7 @@ class Rules(Functions):
         numbers = [type(v) is float and reading.in_a_tuple for v in values]  # JAX differentiates them like tensors
         mark = len(self.graph.nodes)
         kept = _Kept(self, reading)
-        self.recording, self.decided, self.unasked = True, [], ()
+        self.recording, self.turned_on, self.unasked = True, [], ()
         outputs: list[Any] = []
         stand_ins: list[Any] = []
         gs: list[Any] = []
@@ -570,7 +566,7 @@ class Rules(Functions):
                 tuple(upstream),
                 {n.number: n for n in (*movable, *upstream)},
                 tuple(results),
-                tuple(copies.of(n) for n in self.decided if n.number >= mark),
+                tuple(copies.of(n) for n in self.turned_on if n.number >= mark),
                 tuple(told.complaints),
                 tuple((name, copies.of(node)) for name, node in unpacked),
             )
@@ -613,7 +609,7 @@ class Rules(Functions):
 
 
 _FLAGS = ("steps", "by_hand", "cut", "last_at_cut", "zeroed", "ended")
-_SETS = ("tainted", "updated", "updated_nodes", "backwards", "looked_at", "parameter_numbers", "integers")
+_SETS = ("local", "tainted", "updated", "updated_nodes", "backwards", "looked_at", "parameter_numbers", "integers")
 
 
 class _Kept:

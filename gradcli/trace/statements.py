@@ -16,16 +16,27 @@ from gradcli.trace.arrays import array_of, changed, set_numbers
 from gradcli.trace.containers import LIST_METHODS
 from gradcli.trace.control import Break, Continue, Return
 from gradcli.trace.draws import fill
-from gradcli.trace.expressions import Silent
+from gradcli.trace.functions import is_number_class, number_of
 from gradcli.trace.interpreter import STATEMENTS, Interpreter
 from gradcli.trace.libraries import find, set_mode
 from gradcli.trace.lists import contains
 from gradcli.trace.readers import index_parts
+from gradcli.trace.spelling import root_of
 from gradcli.trace.traced import Claim
-from gradcli.trace.training import backward, check_not_updated, is_update, loaded, root_of, set_zero, taint, update
+from gradcli.trace.training import (
+    backward,
+    check_not_updated,
+    is_update,
+    loaded,
+    set_zero,
+    sweep_from,
+    taint,
+    update,
+)
 from gradcli.trace.transforms import Transformed, custom_vjp
 from gradcli.trace.values import (
     Class,
+    Factory,
     Function,
     Instance,
     Items,
@@ -48,6 +59,9 @@ from gradcli.trace.vocabulary import (
 
 PASSES_WITH_FAULTS = 100
 """Where a fault has been found before, a loop may never come to what ends it: so many passes show all that is wrong."""
+
+ASSIGNING = {"assign": "", "assign_add": "+", "assign_sub": "-"}
+"""TensorFlow's methods that change a variable, with the operation each does."""
 
 CHANGING = ("sort", "fill")
 """NumPy's methods that change the array itself, and give nothing."""
@@ -122,7 +136,8 @@ def _set_entry(self: Interpreter, target: ast.Subscript, value: Any, place: ast.
     if type(base) is Swept or (type(base) is Module and self.full_path(base.path).partition(".")[0] in ASIDE):
         return
     if type(base) is Table:
-        if not isinstance(key, (str, int, float, tuple)) or contains(key, Node):
+        named = isinstance(key, (Instance, Function))
+        if not named and (not isinstance(key, (str, int, float, tuple)) or contains(key, Node)):
             found = self.found(key)
             expected = "a number, a text, or several of those"
             raise GradError(meaning.wrong_argument(self.span(target.slice), "the name of an entry", expected, found))
@@ -143,7 +158,7 @@ def _set_entry(self: Interpreter, target: ast.Subscript, value: Any, place: ast.
 def _whole_part(self: Interpreter, base: Node, value: Any, place: ast.AST) -> Any:
     """What is kept of numbers that are put into an array of whole numbers."""
     root, _ = array_of(self, base)
-    if root not in self.integers:
+    if root not in self.integers and not ("numpy" in self.imported and root not in self.raw and self.is_whole(base)):
         return value
     if isinstance(value, (int, float)):
         return int(value)  # as NumPy does
@@ -291,7 +306,9 @@ def _holds_nodes_now(self: Interpreter, target: ast.expr) -> bool:
         return any(_holds_nodes_now(self, each) for each in target.elts)
     if isinstance(target, ast.Name):
         value = self.look_up(target.id)
-        return value is not self.missing and bool(self.parameters(value)) and not contains(value, Swept)
+        nodes = self.parameters(value) if value is not self.missing else []
+        written = all(node.number in self.written_out for node in nodes)  # gradients of an earlier call
+        return bool(nodes) and not written and not contains(value, Swept)
     return isinstance(target, (ast.Subscript, ast.Attribute)) and _holds_nodes_now(self, target.value)
 
 
@@ -317,7 +334,11 @@ def _augmented(self: Interpreter, statement: ast.AugAssign) -> None:
     ):
         self.note(f"`{self.text(statement)}` passed over")
         return
-    if isinstance(target, ast.Attribute) and target.attr == "data":
+    if (
+        isinstance(target, ast.Attribute)
+        and target.attr == "data"
+        and not isinstance(self.value(target.value), Instance)
+    ):
         target = without_data(target)  # type: ignore[assignment]
     check_not_updated(self, target, statement.value)
     if is_update(self, target, statement.value, augmented=True):
@@ -333,6 +354,7 @@ def _augmented(self: Interpreter, statement: ast.AugAssign) -> None:
         LIST_METHODS["extend"](self, left, statement.value, right)
         return
     value = self.binary(BINARY[type(statement.op)], left, right, statement, (target, statement.value))
+    _require_whole(self, left, right, statement)
     if type(value) is Swept and type(left) is Node:
         update(self, statement, target)
         return
@@ -369,6 +391,25 @@ def _masked(self: Interpreter, statement: ast.AugAssign, target: ast.Subscript) 
     return self.apply(where, (mask, value, base), None, target, (target, statement.value))
 
 
+def _require_whole(self: Interpreter, left: Any, right: Any, statement: ast.AugAssign) -> None:
+    """Refuses what NumPy and PyTorch refuse: `a += 0.5` would put fractions into an array of whole numbers."""
+    if type(left) is not Node or not left.shape or not {"numpy", "torch"} & self.imported or "jax" in self.imported:
+        return
+    listed = array_of(self, left)[0] in self.raw and array_of(self, left)[0] not in self.integers
+    if listed or not self.is_whole(left):
+        return
+    if isinstance(statement.op, ast.Div):
+        fractions = True
+    elif isinstance(right, Node):
+        fractions = not self.is_whole(right)
+    else:
+        fractions = isinstance(right, float) or (isinstance(right, np.ndarray) and right.dtype.kind == "f")
+    if fractions:
+        way_out = "make it an array of floats: `np.array([1.0, 2.0])`, `dtype=float`"
+        what = "changing an array of whole numbers in place by fractions, which NumPy refuses,"
+        raise GradError(meaning.not_in_language(self.span(statement), what, way_out))
+
+
 # Expressions as statements -----------------------------------------------------------------------
 
 
@@ -390,7 +431,11 @@ def _import(self: Interpreter, statement: ast.Import | ast.ImportFrom) -> None:
             self.modules.add(name.split(".")[0])
             if alias.asname:
                 self.paths[name] = alias.name
+        elif path.endswith(".stats"):
+            self.modules.add(name)  # a distribution, whose functions are called through it
+            self.paths[name] = f"{path}.{alias.name}"
         elif self.is_function(alias.name) or find(self, alias.name, Module(path), statement):
+            self.brought.add(name)
             if alias.asname:
                 self.names[alias.asname] = Known(alias.name, Module(path))
         else:
@@ -423,6 +468,8 @@ def _called(self: Interpreter, node: ast.Call) -> bool:
     name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
     own = self.value(called.value) if isinstance(called, ast.Attribute) and name in (*PASSED_OVER, "backward") else None
     if isinstance(own, Instance) and own.cls.find(name):
+        if name == "backward" and not node.args and is_number_class(own.cls) and (number := number_of(own)) is not None:
+            sweep_from(self, number, None, node)  # the program's own engine finds the gradients besides
         return False
     if name == "backward" and not isinstance(own, Class):
         backward(self, node)
@@ -439,7 +486,7 @@ def _called(self: Interpreter, node: ast.Call) -> bool:
         if name in self.training:
             self.training[name](self, node)
             return True
-        if name == "print" and _prints_gradients(self, node):
+        if name in ("print", "display") and self.cut is None and _printed(self, node):
             return True
         why = "give a random tensor its own `seed=`" if name in SEEDERS else "it changes no value"
         self.note(f"`{_short(self.text(node))}` passed over: {why}")
@@ -447,22 +494,32 @@ def _called(self: Interpreter, node: ast.Call) -> bool:
     return _in_place(self, node)
 
 
-def _prints_gradients(self: Interpreter, node: ast.Call) -> bool:
-    """Whether what is printed asks for a reverse sweep, as `print(grad(f)(x))` does; it is taken note of then."""
-    for argument in node.args:
-        calls = [part.func for part in ast.walk(argument) if isinstance(part, ast.Call)]
-        names = {c.attr if isinstance(c, ast.Attribute) else getattr(c, "id", "") for c in calls}
-        if names & {"grad", "value_and_grad"} or any(type(self.look_up(n)) is Transformed for n in names):
-            faults, count, sweeps = len(self.problems), len(self.graph.nodes), len(self.backwards)
-            try:
-                self.value(argument)
-            except (GradError, Silent):
-                del self.problems[faults:]
-                self.forget_reports(faults)
-            if len(self.backwards) > sweeps:
-                return True
-            self.truncate(count)
+def _printed(self: Interpreter, node: ast.Call) -> bool:
+    """`print(grad(f)(x))`: a gradient that is only printed is what is derived, if the program asks for no other."""
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Call) or part is node:
+            continue
+        if isinstance(part.func, ast.Call):
+            made = self.value(part.func)
+            asks = isinstance(made, Transformed) and made.kind != "partial"
+        elif isinstance(part.func, ast.Attribute):
+            base = part.func.value
+            asks = part.func.attr == "gradient" and isinstance(base, ast.Name) and _is_tape(self.look_up(base.id))
+        else:
+            made = self.look_up(part.func.id) if isinstance(part.func, ast.Name) else None
+            asks = isinstance(made, Transformed) and made.kind != "partial"
+        if asks and self.backwards:
+            self.note(f"the gradients that `{_short(self.text(node))}` prints are not shown: others have names")
+            return True
+        if asks:
+            self.value(part)
+            self.printed, self.backwards = self.backwards or self.printed, []
+            return True
     return False
+
+
+def _is_tape(value: Any) -> bool:
+    return type(value) is Module and value.path == "tape"
 
 
 def _in_place(self: Interpreter, node: ast.Call) -> bool:
@@ -473,8 +530,12 @@ def _in_place(self: Interpreter, node: ast.Call) -> bool:
     out = next((k.value for k in node.keywords if k.arg == "out"), None)
     if out is not None:
         return _written_to(self, node, out)
+    if isinstance(called, ast.Attribute) and called.attr == "at" and isinstance(called.value, ast.Attribute):
+        return _at_places(self, node, called.value)
     if isinstance(called, ast.Attribute) and called.attr in CHANGING and "torch" not in self.imported:
         return _changed_by_method(self, node, called)
+    if isinstance(called, ast.Attribute) and called.attr in ASSIGNING and len(node.args) == 1:
+        return _assigned_to(self, node, called)
     if not isinstance(called, ast.Attribute) or not called.attr.endswith("_") or called.attr.startswith("_"):
         return False
     name, target, arguments = called.attr[:-1], called.value, list(node.args)
@@ -535,6 +596,25 @@ def _added_at(self: Interpreter, node: ast.Call, function: ast.expr) -> bool:
     return True
 
 
+def _assigned_to(self: Interpreter, node: ast.Call, called: ast.Attribute) -> bool:
+    """`w.assign_sub(lr * dw)`: TensorFlow's variables change so."""
+    target = called.value
+    current = self.value(target)
+    if type(current) is not Node:
+        return False
+    value = self.value(node.args[0])
+    if contains(value, Swept) or (current.op is INPUT and self.backwards and self.cut is None):
+        update(self, ast.copy_location(ast.Expr(node), node), target)
+        return True
+    sign = ASSIGNING[called.attr]
+    made = self.binary(sign, current, value, node, (target, node.args[0])) if sign else self.operand(value, node)
+    if type(made) is Swept:
+        update(self, ast.copy_location(ast.Expr(node), node), target)
+    elif not set_numbers(self, current, np.array(self.value_of(made)), node):
+        rebind(self, target, made, current, node)
+    return True
+
+
 def without_data(target: ast.expr) -> ast.expr:
     """`w` for `w.data`."""
     while isinstance(target, ast.Attribute) and target.attr == "data":
@@ -564,6 +644,23 @@ def _changed_by_method(self: Interpreter, node: ast.Call, called: ast.Attribute)
     function = ast.Attribute(ast.copy_location(ast.Name("np", ast.Load()), node), called.attr, ast.Load())
     call = ast.Call(ast.copy_location(function, node), [loaded(called.value), *node.args], node.keywords)
     rebind(self, called.value, self.operand(self.value(ast.copy_location(call, node)), node), current, node)
+    return True
+
+
+def _at_places(self: Interpreter, node: ast.Call, function: ast.Attribute) -> bool:
+    """`np.add.at(x, key, v)`: an entry that is named twice receives both."""
+    if function.attr not in ("add", "subtract") or len(node.args) != 3 or not isinstance(self.value(function), Known):
+        return False
+    target, key_place, value_place = node.args
+    current = self.operand(self.value(target), target)
+    part = self.operand(self.value(value_place), value_place)
+    key = index_parts(self, ast.copy_location(ast.Subscript(target, key_place, ast.Load()), node))
+    taken = self.take(current, {"key": key}, node, (target,)).shape
+    if part.shape != taken:
+        part = self.apply(broadcast_to, (part,), {"shape": taken}, node, (value_place,))
+    spread = self.apply(put, (part,), {"key": key, "shape": current.shape}, node, (value_place,))
+    sign = "+" if function.attr == "add" else "-"
+    rebind(self, target, self.binary(sign, current, spread, node, (target, value_place)), current, node)
     return True
 
 
@@ -632,9 +729,16 @@ def _with(self: Interpreter, statement: ast.With) -> None:
         if isinstance(item.optional_vars, ast.Name):
             self.names[item.optional_vars.id] = Module("tape")
     before, self.without_gradient = self.without_gradient, self.without_gradient or cut
+    tapes = [
+        item.optional_vars.id
+        for item in statement.items
+        if isinstance(item.optional_vars, ast.Name) and "GradientTape" in self.text(item.context_expr)
+    ]
+    self.tapes += tapes
     try:
         self.block(statement.body)
     finally:
+        del self.tapes[len(self.tapes) - len(tapes) :]
         self.without_gradient = before
         if cut:
             for node in self.graph.nodes[first:]:
@@ -651,6 +755,9 @@ PASSED_DECORATORS = (
     "custom_fwd",
     "custom_bwd",
     "once_differentiable",
+    "cache",
+    "function",
+    "njit",
 )
 """Decorators that change no value."""
 
@@ -670,6 +777,9 @@ def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
                 )
             function.rule = self.define_function(statement, f"{function.name}.backward")
             return
+        if name == "defjvp":
+            self.note(f"`@{text}` passed over: what is derived is the forward part")
+            return
         if name in ("staticmethod", "classmethod", "property"):
             kind = name
         elif (numbers := custom_vjp(self, decorator)) is not None:
@@ -680,6 +790,18 @@ def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
     function = self.define_function(statement, statement.name)
     function.kind, function.fixed = kind, fixed
     self.names[statement.name] = function
+
+
+def _field(self: Interpreter, place: ast.expr) -> Any:
+    """The default of a field of a dataclass."""
+    if isinstance(place, ast.Call) and self.text(place.func).rpartition(".")[2] == "field":
+        for word in place.keywords:
+            if word.arg == "default_factory":
+                return Factory(self.value(word.value))
+            if word.arg == "default":
+                return self.value(word.value)
+        return self.missing
+    return self.value(place)
 
 
 def _class(self: Interpreter, statement: ast.ClassDef) -> None:
@@ -697,7 +819,7 @@ def _class(self: Interpreter, statement: ast.ClassDef) -> None:
             if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
                 cls.members.setdefault("__annotations__", []).append(part.target.id)
                 if part.value is not None:
-                    cls.members[part.target.id] = self.value(part.value)
+                    cls.members[part.target.id] = _field(self, part.value)
             elif isinstance(part, ast.Assign) and len(part.targets) == 1 and isinstance(part.targets[0], ast.Name):
                 cls.members[part.targets[0].id] = self.value(part.value)
             else:
@@ -745,8 +867,36 @@ def _pass(self: Interpreter, statement: ast.stmt) -> None:
     """`pass` means nothing."""
 
 
+def _delete(self: Interpreter, statement: ast.Delete) -> None:
+    """`del x`, `del cache["z"]`: a name or an entry is no longer there."""
+    for target in statement.targets:
+        if isinstance(target, ast.Name) and target.id in self.names:
+            del self.names[target.id]
+            continue
+        base = self.value(target.value) if isinstance(target, (ast.Subscript, ast.Attribute)) else None
+        key = self.plain_value(target.slice) if isinstance(target, ast.Subscript) else None
+        if isinstance(base, Instance) and isinstance(target, ast.Attribute) and target.attr in base.attributes:
+            del base.attributes[target.attr]
+        elif isinstance(base, dict) and isinstance(key, (str, int, float)) and key in base:
+            del base[key]
+        elif type(base) is Items and not base.fixed and isinstance(key, int) and -len(base) <= key < len(base):
+            del base[key]
+            base.stacked = None
+        else:
+            raise GradError(self.refusal(statement))
+
+
+def _try(self: Interpreter, statement: ast.Try) -> None:
+    """`try`: what is read here does not fail, so its lines are read, and what stands behind `except` is not."""
+    self.block(statement.body)
+    self.block(statement.orelse)
+    self.block(statement.finalbody)
+
+
 STATEMENTS.update(
     {
+        ast.Delete: _delete,
+        ast.Try: _try,
         ast.Assign: _assign,
         ast.AnnAssign: _annotated,
         ast.AugAssign: _augmented,

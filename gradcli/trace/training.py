@@ -7,16 +7,20 @@ next pass, with other numbers, and is left out of the graph.
 from __future__ import annotations
 
 import ast
-import re
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gradcli.graph import INPUT, Node, backward_order
+from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import INFIX
 from gradcli.ops.reduce import total
 from gradcli.problems import GradError, meaning
-from gradcli.trace.values import Input, Module
+from gradcli.trace.arrays import owner_of, swept_in
+from gradcli.trace.gradients import gradients
+from gradcli.trace.spelling import LONG_NAMES, STEP_OF_ITS_OWN, root_of
+from gradcli.trace.values import Input, Instance, Module
 
 if TYPE_CHECKING:
     from gradcli.trace.interpreter import Interpreter
@@ -82,10 +86,27 @@ def sweep_from(self: Interpreter, output: Node, seed: Node | None, place: ast.AS
         self.backwards = []
     if not adds and self.backwards:
         lines = self.program.source.told(*(b.line for b in self.backwards))
-        self.note(f"these gradients are shown; those of {lines} are not")
+        kept = write_out(self, place)
+        instead = f"nodes of the graph: {', '.join(f'`{name}`' for name in kept)}" if kept else "not"
+        self.note(f"these gradients are shown; those of {lines} are {instead}")
         self.backwards = []
     self.zeroed = False
     self.backwards.append(Backward(output, seed, self.line, adds))
+
+
+def write_out(self: Interpreter, place: ast.AST) -> list[str]:
+    """Writes the gradients that names hold into the graph, as nodes: the sweep will be one of something else."""
+    names = []
+    for held, key, value in list(swept_in(self)):
+        output, seed, wrt = value.source
+        if not (self.in_graph(output) and self.in_graph(wrt) and wrt.dtype in FLOATS):
+            continue
+        (node,) = gradients(self, output, [wrt], seed)
+        owner, member = owner_of(self, held, key)
+        held[key] = self.adopt(node, owner, member, place)
+        self.written_out.add(held[key].number)
+        names.append(held[key].name)
+    return names
 
 
 def _free_name(self: Interpreter, name: str) -> str:
@@ -95,8 +116,17 @@ def _free_name(self: Interpreter, name: str) -> str:
 
 
 def set_zero(self: Interpreter, node: ast.AST) -> None:
-    """`optimizer.zero_grad()`, `w.grad.zero_()`."""
+    """`optimizer.zero_grad()`, `w.grad.zero_()`; `model.zero_grad()` is about what the model's parameters are in."""
     if self.backwards and self.cut is None:
+        owner = (
+            _current(self, node.func.value)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+            else None
+        )
+        if isinstance(owner, Instance):
+            own = {parameter.number for parameter in self.parameters(owner)}
+            if not any(n.number in own for each in self.backwards for n in backward_order(each.output)):
+                return
         self.zeroed = True
 
 
@@ -120,7 +150,7 @@ def finish(self: Interpreter) -> None:
     if self.cut is not None:
         self.truncate(self.cut)
         self.result.last = self.last_at_cut
-    passes = self.backwards
+    passes = self.backwards or self.printed or _derived_in_the_graph(self) or _given_upstream(self)
     for each in passes:
         if not each.output.name:
             self.name_node(each.output, None, _free_name(self, "output"))
@@ -128,6 +158,61 @@ def finish(self: Interpreter) -> None:
         self.result.output, self.result.seed = passes[0].output, passes[0].seed
     elif passes:
         self.result.output = _together(self, passes)
+
+
+def nothing_before_the_change(self: Interpreter) -> bool:
+    """Whether a pass that ended with a change of parameters by hand has no result to derive.
+
+    Such a program computes its loss afterwards, or not at all: it is derived as a whole.
+    """
+    if self.cut is None or self.backwards or self.through:
+        return False
+    return not _results(self, self.cut)
+
+
+def _results(self: Interpreter, count: int) -> list[Node]:
+    """The named numbers among the first nodes that are computed from what varies."""
+    nodes = self.graph.nodes[:count]
+    return [n for n in nodes if n.name and n.operands and n.differentiable and math.prod(n.shape) == 1]
+
+
+def _given_upstream(self: Interpreter) -> list[Backward]:
+    """`out` with the `dout` that a program gives for it, where it has no number to derive."""
+    if self.cut is not None or not self.imported or _results(self, len(self.graph.nodes)):
+        return []
+    given = {
+        root_of(name): value
+        for name, value in self.globals.items()
+        if type(value) is Node and value.op is INPUT and root_of(name)
+    }
+    for name, value in reversed(self.globals.items()):
+        seed = given.get(name.lower())
+        if type(value) is Node and value.operands and seed is not None and seed.shape == value.shape:
+            self.note(f"the output is `{name}`, with `{seed.name}` as its upstream gradient")
+            return [Backward(value, seed, value.line, adds=False)]
+    return []
+
+
+def _derived_in_the_graph(self: Interpreter) -> list[Backward]:
+    """What a program differentiates that asks for Jacobians, Hessians or one gradient an example, and nothing else."""
+    known = [d for d in self.derived_of if d[1].number < len(self.graph.nodes)]
+    if not known:
+        return []
+    line = known[-1][0]
+    nodes = {node.number: node for at, node, _ in known if at == line}
+    terms = []
+    self.line = line
+    for node in nodes.values():
+        if node.shape:
+            node = self.graph.add(total, (node,), None, line)
+        terms.append(node)
+    output = terms[0]
+    for term in terms[1:]:
+        output = self.graph.add(INFIX["+"], (output, term), None, line)
+    whole = len(nodes) == 1 and not next(iter(nodes.values())).shape
+    what = "what it differentiates" if whole else "the sum of what it differentiates"
+    self.note(f"the output is {what}; the derivatives that the program asks for are nodes of the graph themselves")
+    return [Backward(output, None, line, adds=False)]
 
 
 def _together(self: Interpreter, passes: list[Backward]) -> Node:
@@ -201,11 +286,44 @@ def taint(self: Interpreter, targets: Iterable[ast.expr], value: ast.expr) -> No
                 roots |= self.tainted.get(_last_word(text.partition("[")[0]), set())
             if roots:
                 self.tainted[name] = roots | self.tainted.get(name, set())
+            if root:
+                held = self.parameters(_current(self, base))
+                self.gradient_nodes |= {node.number for node in held if node.operands}
 
 
 def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: bool = False) -> bool:
     """Whether a line changes a parameter by its gradient: `W1 -= lr * dW1`, `params[k] -= lr * grads[k]`."""
-    if not self.tainted or self.recording or isinstance(target, (ast.Tuple, ast.List)):
+    if not self.tainted or self.recording:
+        return False
+    if not _changes(self, target, value, augmented) and not _is_step(self, target, value):
+        return False
+    if self.through:
+        text = self.text(target)
+        self.note(f"`{text}` changes here, and what is derived goes through the change, from the numbers at the start")
+        return False
+    return True
+
+
+def _is_step(self: Interpreter, target: ast.expr, value: ast.expr) -> bool:
+    """Whether a line hands parameters to a function together with their gradients: `W, b = update(W, b, dW, db)`."""
+    if not isinstance(value, ast.Call) or root_of(_last_word(self.text(target))):
+        return False
+    places = [*value.args, *(k.value for k in value.keywords)]
+    given = {self.text(place) for place in places}
+    if not all(self.text(each) in given for each in _targets(target)):
+        return False
+    if not any(root_of(_last_word(text.partition("[")[0])) in ("*", *_roots(self, target)) for text in given):
+        return False
+    current = [_current(self, each) for each in _targets(target)]
+    return any(node.op is INPUT and node.differentiable for node in self.parameters(current))
+
+
+def _roots(self: Interpreter, target: ast.expr) -> list[str]:
+    return [_last_word(self.text(each)).lower() for each in _targets(target)]
+
+
+def _changes(self: Interpreter, target: ast.expr, value: ast.expr, augmented: bool) -> bool:
+    if isinstance(target, (ast.Tuple, ast.List)):
         return False
     if (
         isinstance(target, ast.Subscript)
@@ -218,7 +336,11 @@ def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: b
     if not augmented and all(t != text for _, t in loads):
         return False
     current = _current(self, target)
-    if isinstance(current, (int, float)) and any(_last_word(t.partition("[")[0]) in self.tainted for _, t in loads):
+    if (
+        isinstance(current, (int, float))
+        and not root_of(_last_word(text))
+        and any(_last_word(t.partition("[")[0]) in self.tainted for _, t in loads)
+    ):
         self.note(f"`{text}` is a plain number here, so no gradient of it is shown: `np.zeros(1)` would have one")
     if type(current) is not Node or current.op is not INPUT:
         return False
@@ -227,11 +349,36 @@ def is_update(self: Interpreter, target: ast.expr, value: ast.expr, augmented: b
     for place, load in loads:
         base = load.partition("[")[0]
         roots = self.tainted.get(_last_word(base)) or _spelled(self, base)
-        if name in roots or any(name in _LONG_NAMES.get(root, ()) for root in roots):
+        held = _current(self, place) if self.gradient_nodes else None
+        alike = type(held) is Node and held.number in self.gradient_nodes and held.shape == current.shape
+        if alike and not root_of(name) and _depends(self, place, current):
+            return True  # `layer["W"] -= lr * g["W"]`, whatever the names are
+        if name in roots or any(name in LONG_NAMES.get(root, ()) for root in roots):
             return True
+        if roots and not root_of(name) and not STEP_OF_ITS_OWN.fullmatch(base) and _depends(self, place, current):
+            return True  # `syn1 += l1.T.dot(l2_delta)`
+        same = isinstance(target, ast.Attribute) and isinstance(place, ast.Attribute)
+        if same and root_of(place.attr) == "*" and self.text(place.value) == self.text(target.value):  # type: ignore[attr-defined]
+            return True  # `p.data -= lr * p.grad`
         own = _key_of(self, place) if "*" in roots and key is not None else None
         if own is not None and (own == key or (isinstance(own, str) and root_of(own) == str(key).lower())):
             return True
+    return False
+
+
+def _depends(self: Interpreter, place: ast.expr, leaf: Node) -> bool:
+    """Whether something gradient-like that a line reads is an array that is computed from a leaf."""
+    value = _current(self, place)
+    if type(value) is not Node or not value.shape or not leaf.shape or not value.operands:
+        return False
+    stack, seen = [value], {value.number}
+    while stack:
+        for operand in stack.pop().operands:
+            if operand is leaf:
+                return True
+            if operand.number not in seen and operand.number > leaf.number:
+                seen.add(operand.number)
+                stack.append(operand)
     return False
 
 
@@ -267,32 +414,6 @@ def loaded(target: ast.expr) -> ast.expr:
     copy = type(target)(**{name: getattr(target, name) for name in target._fields})
     copy.ctx = ast.Load()  # type: ignore[attr-defined]
     return ast.copy_location(copy, target)
-
-
-_SPELLINGS = (
-    re.compile(r"d(?:L|J|E|C|loss)?_?d?_?(\w+)"),
-    re.compile(r"g(?:rad)?_(\w+)"),
-    re.compile(r"grad(\w+)"),
-    re.compile(r"(\w+?)_?grads?"),
-    re.compile(r"(\w+?)_(?:gradient|error|delta)s?"),
-)
-_LONG_NAMES = {"w": ("weight", "weights", "coef_"), "b": ("bias", "biases", "intercept_")}
-"""What a gradient of one letter, `dw`, is the gradient of where names are long."""
-
-_ENDINGS = ("grad", "grads", "gradient", "gradients", "error", "errors", "delta", "deltas")
-_ALL = re.compile(r"_?(?:grads?|gradients?|dparams|d_params|param_grads)")
-
-
-def root_of(name: str) -> str:
-    """The name whose gradient a name is by its spelling, in small letters; `*` for a whole collection, "" for none."""
-    if name[:1] not in "dg_∂" and not name.endswith(_ENDINGS):
-        return ""
-    if _ALL.fullmatch(name):
-        return "*"
-    for spelling in _SPELLINGS:
-        if found := spelling.fullmatch(name):
-            return found[1].lower()
-    return ""
 
 
 def _last_word(text: str) -> str:

@@ -85,6 +85,8 @@ def entry_label(key: Any) -> str:
     """How an entry is written: `[2]`, `["W1"]`, `[1, 2]`."""
     if isinstance(key, tuple):
         return f"[{', '.join(entry_label(k)[1:-1] for k in key)}]"
+    if isinstance(key, (Instance, Function)):
+        return f"[{key.name if isinstance(key, Function) else key.owner.path() or key.cls.name}]"
     return f'["{key}"]' if isinstance(key, str) else f"[{key}]"
 
 
@@ -100,6 +102,8 @@ class Items(list[Any]):
         """Whether the program used it as Python's list, which `+` makes longer; else it may be meant as a tensor."""
         self.stacked: Node | None = None
         """The tensor of its entries, once it was needed."""
+        self.unique = False
+        """Whether it is a set, which keeps the order in which its entries came."""
 
 
 class Table(dict[Any, Any]):
@@ -120,6 +124,17 @@ class Pick:
         self.base = base
         self.key = key
         self.node: Node | None = None
+
+
+class Walk:
+    """`np.nditer(x)`: a walk over the indices of a tensor, one after another."""
+
+    __slots__ = ("at", "base", "places")
+
+    def __init__(self, base: Node, places: list[tuple[int, ...]]) -> None:
+        self.base = base
+        self.places = places
+        self.at = 0
 
 
 Scope = dict[str, Any]
@@ -181,10 +196,19 @@ class Class:
 class Instance:
     """An object: a class and the object's attributes."""
 
-    def __init__(self, cls: Class) -> None:
+    def __init__(self, cls: Class, made_at: Any = None) -> None:
         self.cls = cls
         self.attributes: Scope = {}
         self.owner = Owner()
+        self.made_at = made_at
+        """The call that made it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factory:
+    """`field(default_factory=list)`: what makes the default of a field."""
+
+    function: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +233,8 @@ class Swept:
     """What only the reverse sweep finds, such as `w.grad`: the gradients are in the report, not in the graph."""
 
     of: str = ""
+    source: Any = field(default=None, compare=False)
+    """What it is the gradient of, with which seed, and with respect to which node, where that is one call's result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +259,13 @@ class Method:
 
     function: Callable[..., Any]
     target: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """The form of a tree of JAX's, as `tree_flatten` gives it beside the leaves."""
+
+    tree: Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,9 @@ LIBRARIES = frozenset(
     }
     | {"__future__", "functools", "itertools", "time", "os", "sys", "copy", "collections", "dataclasses", "tqdm", "abc"}
     | {"sklearn", "pandas", "seaborn", "IPython", "flax", "optax", "jaxlib", "logging", "warnings", "json", "pathlib"}
-    | {"cupy", "torchvision", "tinygrad"}
+    | {"cupy", "torchvision", "tinygrad", "argparse", "operator", "enum", "contextlib", "string", "re", "datetime"}
+    | {"pickle", "csv", "glob", "gzip", "shutil", "textwrap", "pprint", "statistics", "heapq", "graphviz", "networkx"}
+    | {"PIL", "cv2", "keras", "chex", "jaxtyping", "numba", "tabulate", "plotly", "nnfs", "urllib", "inspect", "gc"}
 )
 """Libraries whose imports are passed over: the functions they would bring are known here or reported where used."""
 
@@ -71,11 +73,11 @@ PASSED_OVER = frozenset(
         "set_printoptions",
     }
     | {"clip_grad_norm_", "clip_grad_value_", "watch", "save", "figure", "legend", "xlabel", "ylabel", "title"}
-    | {"display", "eval", "train", "show", "plot", "set_default_dtype", "zero_grads"}
+    | {"apply_gradients", "set_seed", "display", "eval", "train", "show", "plot", "set_default_dtype", "zero_grads"}
 )
 """Functions and methods whose line has no meaning for a derivation."""
 
-SEEDERS = frozenset({"manual_seed", "seed"})
+SEEDERS = frozenset({"manual_seed", "seed", "set_seed"})
 """Of these, what would set the seed of a generator that we do not have."""
 
 PATHS = {
@@ -92,6 +94,9 @@ PATHS = {
 
 ASIDE = frozenset({"matplotlib", "seaborn", "time", "logging", "warnings", "IPython"})
 """Libraries whose calls have no meaning for a derivation, whatever they are."""
+
+SWITCHES = ("jax.config", "jax.debug", "numpy.testing", "tensorflow.config", "tensorflow.debugging")
+"""Parts of libraries whose calls change how a program runs, or what it says, and no value."""
 
 BOOKKEEPING = frozenset({"grad", "requires_grad", "label", "_prev", "name"})
 """Attributes of a tensor whose setting changes no value."""
@@ -114,7 +119,7 @@ CONTEXTS = WITHOUT_GRADIENT | {
 
 BUILTIN_NAMES = frozenset(
     {"int", "float", "list", "tuple", "dict", "str", "bool", "len", "range", "zip", "enumerate", "reversed", "sorted"}
-    | {"map", "print", "set", "isinstance"}
+    | {"map", "print", "set", "isinstance", "slice"}
 )
 """Functions and types of Python's own that can be handed about: `isinstance(x, list)`, `map(float, xs)`."""
 
@@ -130,19 +135,15 @@ TREES = frozenset({"tree_map", "tree_multimap"})
 LEFT_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFor: ("an `async for` loop", "write it without `async`"),
     ast.AsyncFunctionDef: ("an `async` function", "write it without `async`"),
-    ast.SetComp: ("a set", "use a list: [a, b]"),
     ast.Starred: ("a starred expression here", "write the entries out"),
     ast.Try: ("`try`", "write its lines without the `try`"),
-    ast.Raise: ("`raise`", "leave it out: this line would stop the program"),
-    ast.Delete: ("`del`", "leave it out"),
+    ast.Raise: ("`raise`", "change what leads here: this line stops the program"),
+    ast.Delete: ("`del` of this", "leave it out"),
     ast.Return: ("`return` outside a function", "leave it out, or give the value a name"),
     ast.Break: ("`break` outside a loop", "leave it out"),
     ast.Continue: ("`continue` outside a loop", "leave it out"),
     ast.Await: ("`await`", "leave it out"),
-    ast.Yield: ("`yield`", "return a list"),
-    ast.YieldFrom: ("`yield`", "return a list"),
     ast.Match: ("`match`", "write it with `if` and `elif`"),
-    ast.Set: ("a set", "use a list: [a, b]"),
     ast.AsyncWith: ("`async with`", "leave it out"),
     ast.TryStar: ("`try`", "write its lines without the `try`"),
 }

@@ -96,6 +96,11 @@ class Exact:
         dense = [None] * (1 + max(values))
         for number, value in values.items():
             dense[number] = value
+        for node in self.nodes:  # a literal beside a float32 number is one itself, on the way back as well
+            if node.dtype in ("float32", "float16"):
+                for slot, operand in enumerate(node.operands):
+                    if operand.op is CONSTANT:
+                        dense[operand.number] = self._operand(node, slot, values)
         order = list(self.report.order_nodes)
         seed = self.seed if self.output.shape else self.arithmetic.of(self.seed)
         with np.errstate(all="ignore"):
