@@ -136,8 +136,6 @@ def _python(value: Any) -> Any:
 
 
 def _typed(value: Any, dtype: str) -> Any:
-    return np.asarray(value, dtype=_STRONG.get(dtype, dtype))[()]
-
-
-_STRONG = {"weak float": "float64", "weak int": "int64"}
-"""What a result that is made of plain numbers alone is held in."""
+    if dtype.startswith("weak"):  # what it meets decides
+        return value
+    return np.asarray(value, dtype=dtype)[()]

@@ -14,6 +14,7 @@ import numpy as np
 from gradcli.graph.op import Op, Setting, Shape, ShapeError, operator, shape_of
 from gradcli.ops.arrange import reshape, swap_last, transpose
 from gradcli.ops.compare import maximum, where
+from gradcli.ops.cross_entropy import cross_entropy, cross_entropy_of_labels, nll_loss
 from gradcli.ops.elementwise import sqrt
 from gradcli.ops.norms import norm
 from gradcli.ops.probability import softmax
@@ -111,6 +112,39 @@ torch_layer_norm = _compound(
     optional={"weight": 1.0, "bias": 0.0},
     example="x = [[1.0, 2.0, 4.0]]\ny = torch.layer_norm(x, 3)\nL = sum(y * [1.0, 0.0, 2.0])\n",
 )
+
+
+def _classes_last(op: Op, labelled: Op) -> Any:
+    """PyTorch's classes stand on axis 1, also where axes follow: they are moved to the end."""
+
+    def composes(scores: Any, target: Any, *weight: Any, **settings: Any) -> Any:
+        ndim = len(shape_of(scores))
+        return labelled(transpose(scores, axes=(0, *range(2, ndim), 1)), target, *weight, **settings)
+
+    def choose(scores: Any, target: Any, *weight: Any) -> Op | None:
+        if len(shape_of(scores)) > 2 and len(shape_of(target)) < len(shape_of(scores)):
+            return None
+        return (op.choose(scores, target, *weight) if op.choose is not None else None) or op
+
+    return _compound(
+        f"torch.{op.name}",
+        " ".join(op.operands),
+        composes,
+        f"As {op.name}, with the classes on axis 1 where axes follow.",
+        spellings=tuple(f"torch.{word}" for word in op.spellings),
+        choose=choose,
+        settings=labelled.settings,
+        optional=op.optional,
+        operand_kinds=("number", "labels"),
+        example=(
+            "x = [[[1.0, 2.0], [0.0, -1.0]], [[0.5, 0.2], [0.3, 0.9]]]\n"
+            f"y = torch.{op.name}(x, [[0, 1], [1, 1]])\nL = 2 * y\n"
+        ),
+    )
+
+
+_classes_last(cross_entropy, cross_entropy_of_labels)
+_classes_last(nll_loss, nll_loss)
 
 
 def _channels(x: Any) -> tuple[tuple[int, ...], Shape]:

@@ -219,6 +219,12 @@ def _reason(error: Exception) -> str:
 
 
 @creator("layer_weights")
-def layer_weights(shape: Any, bound: Any, *, limits: Limits) -> Any:
-    """The weights of a new layer, spread evenly between `-bound` and `bound`."""
-    return _generator(None, limits).uniform(-real(bound), real(bound), _shape((shape,), limits))
+def layer_weights(shape: Any, bound: Any, zero_row: Any = None, *, limits: Limits) -> Any:
+    """The weights of a new layer, spread evenly between `-bound` and `bound`; one row of a table may be zero."""
+    weights = _generator(None, limits).uniform(-real(bound), real(bound), _shape((shape,), limits))
+    if zero_row is not None:
+        row = whole(zero_row)
+        if not 0 <= row < len(weights):
+            raise ValueError(f"a row of {len(weights)} to be zero")
+        weights[row] = 0
+    return weights

@@ -111,6 +111,27 @@ broadcast_to = operator(
     doc="x repeated to a shape; what was repeated is summed on the way back.",
 )
 
+
+def _with_kept_axes(x: Shape, shape: Shape) -> Shape:
+    """The shape that is meant where -1 stands for the length that an axis has."""
+    known = (1,) * (len(shape) - len(x)) + x
+    if len(known) != len(shape):
+        return shape
+    return tuple(have if want == -1 else want for have, want in zip(known, shape, strict=True))
+
+
+operator(
+    "torch.expand",
+    "x",
+    settings={"shape": Setting(lengths, required=True, gathers=True)},
+    shape=_broadcast_to_shape,
+    expands=lambda x, shape: (broadcast_to, {"shape": _with_kept_axes(x, shape)}),
+    forward=lambda x, shape: np.broadcast_to(x, _with_kept_axes(np.shape(x), shape)),
+    vjp=None,
+    doc="x repeated to a shape, in which -1 keeps the length of an axis.",
+    example="x = [[1.0], [2.0]]\ny = torch.expand(x, (-1, 3))\nL = sum(y * y)\n",
+)
+
 total = operator(
     "sum",
     "x",

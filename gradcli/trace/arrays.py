@@ -84,14 +84,14 @@ def owner_of(self: Interpreter, held: Any, key: Any) -> tuple[Owner | None, str]
     return (None if held is self.globals else self.owner), str(key)
 
 
-def _holders(self: Interpreter) -> Iterator[tuple[Any, Any, Any]]:
+def holders(self: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Every place where an array is held: a scope, an entry, an attribute, with its key and value."""
     for held, key, value in _held(self):
         if isinstance(value, (Node, np.ndarray)) or type(value) is tuple:
             yield held, key, value
 
 
-def _held(self: Interpreter) -> Iterator[tuple[Any, Any, Any]]:
+def _held(self: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Every place where a value is held that is no number."""
     stack: list[Any] = [self.globals, self.names, *self.scopes, *self.callers]
     for function in self.active:
@@ -190,24 +190,29 @@ def changed(self: Interpreter, before: Any, node: Node, place: ast.AST, own: str
     `own` is the name that has been given the node already.
     """
     if isinstance(before, np.ndarray):
-        for held, key, value in _holders(self):
+        for held, key, value in holders(self):
             new = _renewed(value, lambda v: node if v is before else v)
             if new is not value:
                 held[key] = new
         return
     root, views = array_of(self, before)
-    if views and not any(_shares(self, value, root) for held, key, value in _holders(self) if value is not node):
+    if views and not any(_shares(self, value, root) for held, key, value in holders(self) if value is not node):
         return  # nobody has the array that this was a view of
     current = self.current.get(root) or self.graph.nodes[root]
     bases = [current]
     for view in reversed(views):
         bases.append(_taken(self, view, bases[-1], place))
+    outside = self.without_gradient or any(view.op is stop_gradient for view in views)
+    leaf = current if outside and views and current.op is INPUT else None
     whole = node
     for view, base in zip(views, reversed(bases[:-1]), strict=True):
-        whole = _put_back(self, view, base, whole, place)
-    holders = [
+        if leaf is None or view.op is not stop_gradient:
+            whole = _put_back(self, view, base, whole, place)
+    if leaf is not None and set_numbers(self, leaf, np.array(self.value_of(whole)), place):
+        return
+    every = [
         (held, key, value)
-        for held, key, value in _holders(self)
+        for held, key, value in holders(self)
         if not (held is self.names and key == own and not views)
     ]
     whole_number = whole.number
@@ -220,17 +225,17 @@ def changed(self: Interpreter, before: Any, node: Node, place: ast.AST, own: str
         if isinstance(value, np.ndarray) or value is whole:
             return value
         if value is node:
-            return _follow(self, views, whole, place)
+            return follow(self, views, whole, place)
         if value.number in fresh:
             return fresh[value.number]
         of, path = array_of(self, value)
         if of != root:
             return value
-        made = _follow(self, path, whole, place)
+        made = follow(self, path, whole, place)
         fresh[value.number] = made
         return made
 
-    for held, key, value in holders:
+    for held, key, value in every:
         renewed = _renewed(value, after)
         if renewed is value:
             continue
@@ -245,7 +250,8 @@ def changed(self: Interpreter, before: Any, node: Node, place: ast.AST, own: str
             held[key] = renewed
 
 
-def _follow(self: Interpreter, views: list[Node], whole: Node, place: ast.AST) -> Node:
+def follow(self: Interpreter, views: list[Node], whole: Node, place: ast.AST) -> Node:
+    """The views of an array that has changed, one after another."""
     for view in reversed(views):
         whole = _taken(self, view, whole, place)
     return whole
@@ -287,7 +293,7 @@ def set_numbers(self: Interpreter, leaf: Node, value: Any, place: ast.AST, broad
     root, _ = array_of(self, leaf)
     self.aliases[other.number] = root
     self.current[root] = other
-    for held, key, held_value in list(_holders(self)):
+    for held, key, held_value in list(holders(self)):
         renewed = _renewed(
             held_value, lambda v: other if isinstance(v, Node) and array_of(self, v) == (root, []) else v
         )

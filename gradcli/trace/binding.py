@@ -74,6 +74,11 @@ def usage(op: Op) -> str:
 
 def operate(reader: Expressions, op: Op, call: Call) -> Any:
     """Adds the node of a call of an operator; of a spelling with several results, their nodes."""
+    if "alpha" in call.keywords and op.infix in ("+", "-") and len(call.values) == 2:  # `w.add_(g, alpha=-0.1)`
+        factor, place = call.keywords.pop("alpha")
+        call.values[1] = reader.binary("*", factor, call.values[1], call.place, (place, call.places[1]))
+        if type(call.values[1]) is Swept:
+            return call.values[1]
     if op.choose is not None and len(given := _operand_values(op, call)) >= op.least:
         op = op.choose(*given) or op
     if op.leading:
@@ -95,6 +100,8 @@ def operate(reader: Expressions, op: Op, call: Call) -> Any:
             operand = _require_whole(reader, operand, place, kind)
         operands.append(operand)
     if op.composes is not None:
+        if "seed" in op.settings and len(operands) == op.least and _draws(settings):
+            reader.note(f"`{reader.text(call.place)}`: random numbers are drawn here, and differ from the program's")
         return _composed(reader, op, operands, settings, call)
     if op.expands is not None:
         return _expanded(reader, op, operands, settings, call, (places, setting_places))
@@ -128,6 +135,11 @@ def _plain_whole(reader: Expressions, op: Op, values: list[Any], settings: dict[
     if result.dtype.kind not in "iu":
         return None
     return result.astype(np.int64) if result.shape else int(result)
+
+
+def _draws(settings: dict[str, Any]) -> bool:
+    """Whether a layer that may draw does so, and is not told by which seed."""
+    return "seed" not in settings and settings.get("training", True) and settings.get("p", 0.5) > 0
 
 
 def _composed(reader: Expressions, op: Op, operands: list[Node], settings: dict[str, Any], call: Call) -> Any:
@@ -183,13 +195,16 @@ _WHOLE = {
 
 
 def _require_whole(reader: Expressions, operand: Node, place: ast.AST, kind: str) -> Node:
-    if operand.number not in reader.whole and not (operand.leaf and _all_whole(operand.data)):
-        if reader.imported and reader.is_whole(operand):
-            return reader.apply(cast, (operand,), {"dtype": "int64"}, place, (place,))
-        raise GradError(
-            meaning.wrong_argument(reader.span(place), kind, "whole numbers", reader.found(operand), _WHOLE[kind])
-        )
-    return operand
+    """An operand that has to be whole numbers: written so, or computed from such alone."""
+    if operand.number in reader.whole or (operand.leaf and _all_whole(operand.data)):
+        return operand
+    if reader.whole_number(operand) is not operand:
+        return operand
+    if reader.imported and reader.is_whole(operand):
+        return reader.apply(cast, (operand,), {"dtype": "int64"}, place, (place,))
+    raise GradError(
+        meaning.wrong_argument(reader.span(place), kind, "whole numbers", reader.found(operand), _WHOLE[kind])
+    )
 
 
 def _all_whole(data: Any) -> bool:

@@ -19,10 +19,10 @@ from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
 from gradcli.trace.binding import ALIASES, Call, operate
 from gradcli.trace.containers import BUILTINS, LIST_METHODS, OF_SEQUENCES, call_method, is_sequence
-from gradcli.trace.expressions import READERS
+from gradcli.trace.expressions import READERS, Absorbed
 from gradcli.trace.functions import Words
 from gradcli.trace.inputs import METHODS, SPECIAL, create, wrapped
-from gradcli.trace.libraries import OBJECT_METHODS, is_draw
+from gradcli.trace.libraries import OBJECT_METHODS, function_of_tensors, is_draw
 from gradcli.trace.readers import index_parts
 from gradcli.trace.rules import CONTEXT, CONTEXT_METHODS
 from gradcli.trace.transforms import Transformed, call_transformed, define_rule
@@ -53,13 +53,27 @@ _NUMPY_WORDS = frozenset({"axis", "keepdims", "ddof"})
 
 
 def read_call(reader: Interpreter, node: ast.Call) -> Any:
-    """The value of a call."""
+    """The value of a call; of gradients that only the sweep finds, something that only the sweep finds."""
+    try:
+        return _read_call(reader, node)
+    except Absorbed:
+        if not reader.imported:
+            raise
+        return Swept()
+
+
+def _read_call(reader: Interpreter, node: ast.Call) -> Any:
     function = node.func
     if isinstance(function, ast.Name):
         value = reader.look_up(function.id)
         if value is not reader.missing:
             if callable_here(value):
                 return _call_with_arguments(reader, node, value)
+            if type(value) is Module and "." in value.path:  # `block = nn.BatchNorm2d`
+                prefix, _, last = value.path.rpartition(".")
+                return _by_name(
+                    reader, node, last, ast.copy_location(ast.Attribute(function, last), function), Module(prefix)
+                )
         elif len(node.args) == 1 and not node.keywords and type(node.args[0]) is not ast.Starred:
             op = _function_of_one(function.id)
             if op is not None:
@@ -102,7 +116,7 @@ def read_call(reader: Interpreter, node: ast.Call) -> Any:
             raise GradError(reader.no_number(base, function.value))
         return _method(reader, node, function, base)
     value = reader.value(function)
-    if callable_here(value):
+    if callable_here(value) or type(value) is Module:
         return _call_with_arguments(reader, node, value)
     text = reader.text(function)
     if not isinstance(function, (ast.Constant, ast.Subscript, ast.Call, ast.List, ast.Tuple)):
@@ -180,6 +194,11 @@ def call_value(reader: Interpreter, value: Any, values: list[Any], words: Words,
         call = Call(_call_place(place), value.name, list(values), [place] * len(values), {})
         call.keywords = {**(value.settings or {}), **words}
         return _called(reader, call, value.name, value.base)
+    if type(value) is Module:
+        prefix, _, last = value.path.rpartition(".")
+        library = reader.library(last, Module(prefix), place) if prefix else None
+        if library is not None:
+            return library(reader, _call_place(place), values, words)
     raise GradError(meaning.not_a_function(reader.span(place), reader.found(value)))
 
 
@@ -273,6 +292,8 @@ def _by_name(reader: Interpreter, node: ast.Call, name: str, place: ast.expr, ba
         if isinstance(place, ast.Name) and hasattr(builtins, name):
             way_out = "a formula file is read, never run: write the formula out"
             raise GradError(meaning.not_in_language(reader.span(place), f"Python's `{name}`", way_out))
+        if (changed := _changed(reader, node)) is not None:
+            return changed
         raise GradError(meaning.unknown_function(reader.span(place), name, known_functions()))
     op = _meant(node, name, base, reader.imported)
     if op is not None and len(node.args) == 1 and not node.keywords and _takes_one_operand(op):
@@ -343,8 +364,20 @@ def _method(reader: Interpreter, node: ast.Call, function: ast.Attribute, base: 
     if function.attr in METHODS:
         return METHODS[function.attr](reader, call)
     if op is None:
+        written = function_of_tensors(reader, function.attr)
+        if written is not None:
+            words = {word: (value, place) for word, (value, place) in call.keywords.items()}
+            return reader.call_function(written, call.values, words, node)
+        if (changed := _changed(reader, node)) is not None:
+            return changed
         raise GradError(meaning.unknown_attribute(reader.span(function), function.attr, known_functions()))
     return _in_precision(reader, op, call)
+
+
+def _changed(reader: Interpreter, node: ast.Call) -> Any:
+    from gradcli.trace.statements import in_place
+
+    return in_place(reader, node)
 
 
 def object_method(reader: Interpreter, base: Any, name: str) -> Any:
@@ -384,12 +417,13 @@ def _first_plain(name: str, op: Op | None) -> int | None:
 def _arguments(reader: Interpreter, node: ast.Call, name: str, first_plain: int | None) -> Call:
     call = Call(node, name, [], [])
     for place, argument in enumerate(node.args):
-        plain = first_plain is not None and place >= first_plain
         if isinstance(argument, ast.Starred) and (name in _SPREADS or reader.imported):
             spread = reader.iterate(reader.value(argument.value), argument)
-            call.values += [reader.plain(part) for part in spread] if plain else spread
+            plain = first_plain is not None and len(call.values) >= first_plain
+            call.values += map(reader.plain, spread) if plain else spread
             call.places += [argument] * len(spread)
             continue
+        plain = first_plain is not None and place >= first_plain
         call.values.append(reader.plain_value(argument) if plain else reader.value(argument))
         call.places.append(argument)
     for keyword in node.keywords:

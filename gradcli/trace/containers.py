@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import itertools
 import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,19 @@ from gradcli.graph import Node
 from gradcli.ops.compare import maximum, minimum
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import READERS
-from gradcli.trace.values import Class, Function, Instance, Items, Known, Module, Pick, Table
+from gradcli.trace.functions import Left
+from gradcli.trace.values import (
+    ASIDE_VALUE,
+    Class,
+    Function,
+    Instance,
+    Items,
+    Known,
+    Module,
+    Pick,
+    Stream,
+    Table,
+)
 
 if TYPE_CHECKING:
     from gradcli.trace.interpreter import Interpreter
@@ -132,19 +146,8 @@ def _walrus(self: Interpreter, node: ast.NamedExpr) -> Any:
     return self.look_up(node.target.id)
 
 
-def _yield(self: Interpreter, node: ast.Yield | ast.YieldFrom) -> None:
-    """`yield x`: the values of a generator are made first, one after another, and used then."""
-    if not self.active:
-        raise GradError(meaning.not_in_language(self.span(node), "`yield` outside a function", "leave it out"))
-    value = self.value(node.value) if node.value is not None else None
-    self.yielded += self.iterate(value, node) if isinstance(node, ast.YieldFrom) else [value]
-    self.note(f"`{self.active[-1].name}` makes all its values before the first of them is used")
-
-
 READERS.update(
     {
-        ast.Yield: _yield,
-        ast.YieldFrom: _yield,
         ast.Dict: _dict,
         ast.ListComp: _comprehension,
         ast.GeneratorExp: _comprehension,
@@ -170,6 +173,8 @@ def _append(self: Interpreter, items: Items, value: Any, place: ast.AST) -> None
     except BaseException:
         items.pop()
         raise
+    if items.most is not None and len(items) > items.most:
+        items.pop(0)
 
 
 def _extend(self: Interpreter, items: Items, values: Any, place: ast.AST) -> None:
@@ -231,6 +236,8 @@ LIST_METHODS: dict[str, Callable[..., Any]] = {
     "union": lambda self, items, place, *others: _set_of(
         self, [*items, *(v for other in others for v in self.iterate(other, place))]
     ),
+    "appendleft": lambda self, items, place, value: _insert(self, items, 0, value, place),
+    "popleft": lambda self, items, place: _pop(self, items, place, 0),
     "index": lambda self, items, place, value: [self.plain(v) for v in items].index(self.plain(value)),
     "count": lambda self, items, place, value: [self.plain(v) for v in items].count(self.plain(value)),
 }
@@ -258,7 +265,11 @@ TABLE_METHODS: dict[str, Callable[..., Any]] = {
     "pop": lambda self, table, place, key, default=None: table.pop(key, default),
 }
 
-TEXT_METHODS = frozenset({"lower", "upper", "strip", "split", "startswith", "endswith", "replace", "join", "title"})
+TEXT_METHODS = frozenset(
+    {"lower", "upper", "strip", "split", "startswith", "endswith", "replace", "join", "title", "find", "count"}
+    | {"rstrip", "lstrip", "splitlines", "isdigit", "isalpha", "isalnum", "isspace", "rpartition", "partition"}
+    | {"rsplit", "ljust", "rjust", "center", "zfill", "capitalize", "removeprefix", "removesuffix", "index"}
+)
 
 
 def call_method(
@@ -270,8 +281,16 @@ def call_method(
             return base
         if name not in TEXT_METHODS or not all(isinstance(self.plain(v), (str, int, list)) for v in values):
             raise GradError(self.no_number(base, node.func.value))  # type: ignore[attr-defined]
-        result = getattr(base, name)(*[self.plain(v) for v in values])
-        return Items(result) if isinstance(result, list) else result
+        given = [self.plain(v) for v in values]
+        if any(isinstance(v, int) and v > 200 for v in given):
+            found = self.found(given)
+            raise GradError(meaning.wrong_argument(self.span(node), f"`.{name}`", "given a width below 200", found))
+        try:
+            result = getattr(base, name)(*given)
+        except (TypeError, ValueError) as error:
+            expected = "given what Python's own takes"
+            raise GradError(meaning.wrong_argument(self.span(node), f"`.{name}`", expected, str(error))) from None
+        return Items(result) if isinstance(result, (list, tuple)) else result
     methods = TABLE_METHODS if isinstance(base, dict) else LIST_METHODS
     if name not in methods:
         raise GradError(meaning.unknown_member(self.span(node.func), f".{name}", [f".{m}" for m in methods]))
@@ -307,17 +326,86 @@ def _term(place: ast.AST) -> ast.AST:
     return place.elt if isinstance(place, (ast.GeneratorExp, ast.ListComp)) else place
 
 
-def _sequences(self: Interpreter, call: Any) -> list[list[Any]]:
-    return [self.iterate(v, p) for v, p in zip(call.values, call.places, strict=True)]
+def _sequences(self: Interpreter, call: Any) -> list[Any]:
+    return [
+        itertools.repeat(ASIDE_VALUE) if v is ASIDE_VALUE else self.iterate(v, p)
+        for v, p in zip(call.values, call.places, strict=True)
+    ]
 
 
 def _zip(self: Interpreter, call: Any) -> Any:
+    if call.values and all(value is ASIDE_VALUE for value in call.values):
+        return ASIDE_VALUE
+    lazy = [at for at, value in enumerate(call.values) if self.is_lazy(value)]
+    if len(lazy) == 1:
+        at = lazy[0]
+        others = [None if k == at else self.iterate(v, p) for k, (v, p) in enumerate(zip(call.values, call.places))]  # noqa: B905
+
+        def run(take: Callable[[Any], None]) -> None:
+            count = 0
+
+            def turn(value: Any) -> None:
+                nonlocal count
+                if any(o is not None and count >= len(o) for o in others):
+                    raise Left
+                take(tuple(value if o is None else o[count] for o in others))
+                count += 1
+
+            with contextlib.suppress(Left):
+                self.each(call.values[at], call.places[at], turn)
+
+        return Stream(run)
     return Items(tuple(row) for row in zip(*_sequences(self, call), strict=False))
 
 
 def _enumerate(self: Interpreter, call: Any) -> Any:
-    start = call.values[1] if len(call.values) > 1 else call.keywords.get("start", (0,))[0]
-    return Items(enumerate(self.iterate(call.values[0], call.places[0]), self.plain(start)))
+    start = self.plain(call.values[1] if len(call.values) > 1 else call.keywords.get("start", (0,))[0])
+    if call.values[0] is ASIDE_VALUE:
+        return ASIDE_VALUE
+    if self.is_lazy(call.values[0]):
+
+        def run(take: Callable[[Any], None]) -> None:
+            counter = itertools.count(start)
+            self.each(call.values[0], call.places[0], lambda value: take((next(counter), value)))
+
+        return Stream(run)
+    return Items(enumerate(self.iterate(call.values[0], call.places[0]), start))
+
+
+def _iter(self: Interpreter, call: Any) -> Any:
+    """`iter(loader)`, from which `next` takes."""
+    return Stream(lambda take: self.each(call.values[0], call.places[0], take))
+
+
+def _next(self: Interpreter, call: Any) -> Any:
+    """`next(stream)`: what comes after all that has been taken."""
+    stream = call.values[0]
+    if type(stream) is Items and stream and isinstance(call.place.args[0], ast.Call):  # `next(model.parameters())`
+        return stream[0]
+    if type(stream) is not Stream:
+        expected = "a generator, or `iter(...)` of what can be looped over"
+        given = self.found(stream)
+        raise GradError(meaning.wrong_argument(self.span(call.places[0]), "what `next` takes from", expected, given))
+    found: list[Any] = []
+    skip = stream.taken
+
+    def take(value: Any) -> None:
+        nonlocal skip
+        if skip:
+            skip -= 1
+            return
+        found.append(value)
+        raise Left
+
+    with contextlib.suppress(Left):
+        stream.run(take)
+    stream.taken += 1
+    if found:
+        return found[0]
+    if len(call.values) > 1:
+        return call.values[1]
+    expected, had = "a stream with something left in it", f"{stream.taken - 1} values, all taken"
+    raise GradError(meaning.wrong_argument(self.span(call.places[0]), "what `next` takes from", expected, had))
 
 
 def _reversed(self: Interpreter, call: Any) -> Any:
@@ -485,6 +573,8 @@ def _unique(self: Interpreter, call: Any) -> Any:
 BUILTINS: dict[str, Callable[[Any, Any], Any]] = {
     "zip": _zip,
     "enumerate": _enumerate,
+    "iter": _iter,
+    "next": _next,
     "reversed": _reversed,
     "list": _list,
     "tuple": _tuple,

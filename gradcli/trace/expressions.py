@@ -24,10 +24,11 @@ from gradcli.language import Part, Program
 from gradcli.ops.arrange import assigned, index, stack
 from gradcli.ops.create import CREATORS, Limits
 from gradcli.problems import GradError, Problem, Span, meaning
-from gradcli.trace.lists import entries, rows
+from gradcli.trace.lists import contains, entries, rows
 from gradcli.trace.values import (
     Bound,
     Class,
+    Counted,
     Function,
     Input,
     Instance,
@@ -38,7 +39,9 @@ from gradcli.trace.values import (
     Owner,
     Pick,
     Results,
+    Scalar,
     Scope,
+    Stream,
     Swept,
     Table,
     Walk,
@@ -87,6 +90,10 @@ class Silent(Exception):
     """The line uses a name whose own line was faulty: it was reported there, once is enough."""
 
 
+class Absorbed(GradError):
+    """An operation on what only the sweep finds; its result is such a thing, too, where nothing more is asked of it."""
+
+
 _NOT_YET_TENSORS = frozenset({Pick, Items})
 """Kinds of values that may stand for a tensor, or be a list of Python's."""
 
@@ -109,6 +116,12 @@ class Expressions:
         """The libraries that the program imports."""
         self.brought: set[str] = set()
         """Names that the program imports, and that are known here."""
+        self.takers: list[Callable[[Any], None]] = []
+        """Who takes what the generators around the statement yield, the innermost one last."""
+        self.left_gradients: dict[int, Node] = {}
+        """The gradients that `backward(create_graph=True)` left, by the number of the leaf."""
+        self.python_numbers: set[int] = set()
+        """The numbers of the nodes that are plain numbers of Python's, which never change in place."""
         self.line = 0
         self.plain_mode = False
         self.deciding = False
@@ -127,6 +140,14 @@ class Expressions:
         self.tuples: set[int] = set()
         """The numbers of those that are written as tuples, so that as an index they are one for every axis."""
         self._literals: dict[tuple[type, Any], Node] = {}
+        self.line_fixed = False
+        """Whether the lines that are read are a library's, so that nodes belong to the line that calls it."""
+        self.without: set[int] = set()
+        """The numbers of nodes that were computed without gradients."""
+        self.drawn: list[Any] = []
+        """The weights that were drawn for layers."""
+        self.counted: set[int] = set()
+        """Inputs of which whole numbers were computed that were used as an index or a label."""
         self.taken_from: dict[int, Node] = {}
         """For entries of such an input, by number, the input."""
         self.raw: dict[int, Any] = {}
@@ -242,7 +263,13 @@ class Expressions:
             literal = type(place) is ast.Constant
             if literal and (known := self._literals.get((type(value), value))):
                 return known
-            value = int(value) if type(value) is Length else value
+            if type(value) is Counted:
+                self.note(
+                    f"`{self.text(place)}` is a whole number in a dictionary, so it is a constant here, without a "
+                    f"gradient: written `{int(value)}.0` it would have one"
+                )
+                value = int(value)
+            value = int(value) if type(value) is Length else float(value) if type(value) is Scalar else value
             if type(value) is int and abs(value) > HUGE:
                 value = float(value)
             if literal:
@@ -267,6 +294,8 @@ class Expressions:
             return self.operand(value.value, place, kind)
         if isinstance(value, (np.ndarray, np.generic)):
             return self.graph.constant(np.asarray(value)[()])  # without axes it is a number, not an array
+        if type(value) is Swept:
+            raise Absorbed(self.no_number(value, place))
         raise GradError(self.no_number(value, place))
 
     def _says_one_number(self, place: ast.expr) -> bool:
@@ -296,8 +325,16 @@ class Expressions:
         nodes = self.graph.nodes
         return node.number < len(nodes) and nodes[node.number] is node
 
+    def note(self, text: str) -> None:
+        """Says something about the line that is being read; see `gradcli.trace.control`."""
+        raise NotImplementedError
+
     def member(self, base: Any, place: ast.Attribute) -> Any:
         """An attribute of an object or a class; see `gradcli.trace.functions`."""
+        raise NotImplementedError
+
+    def length_of(self, base: Instance, place: ast.AST) -> int:
+        """What an object's own `__len__` says; see `gradcli.trace.functions`."""
         raise NotImplementedError
 
     def entry_of(self, base: Instance, key: Any, place: ast.AST) -> Any:
@@ -325,8 +362,16 @@ class Expressions:
             return list(value)
         if isinstance(value, np.ndarray) and value.ndim:
             return value.tolist() if value.ndim == 1 else list(value)
+        if type(value) is Stream:
+            values: list[Any] = []
+            value.run(values.append)
+            return values
         if isinstance(value, Instance) and value.cls.find("__iter__") is not None:
             return self.iterate(self.entry_of(value, Ellipsis, place), place)
+        if isinstance(value, Instance) and value.cls.builds_on("NamedTuple"):
+            return list(value.attributes.values())
+        if isinstance(value, Instance) and value.cls.find("__getitem__") and value.cls.find("__len__"):
+            return [self.entry_of(value, k, place) for k in range(self.length_of(value, place))]
         if type(value) is Pick:
             value = self.picked(value, place)
         if type(value) is Walk:
@@ -338,6 +383,10 @@ class Expressions:
         raise GradError(
             meaning.wrong_argument(self.span(place), "what is looped over", "a sequence", self.found(value), way_out)
         )
+
+    def each(self, value: Any, place: ast.AST, turn: Callable[[Any], None]) -> None:
+        """Hands to a function what a loop runs through; see `gradcli.trace.functions`."""
+        raise NotImplementedError
 
     def is_function(self, name: str) -> bool:
         """Whether there is a known function of that name."""
@@ -395,6 +444,8 @@ class Expressions:
 
     def tensor(self, value: Any, place: ast.AST) -> Node:
         """A nested list as one operand: a constant, or a stack of its nodes."""
+        if self.imported and contains(value, Swept):
+            raise Absorbed(meaning.gradient_as_value(self.span(place), self.text(place)))
         if not self.holds_nodes(value):
             return self.operand(self.array(value, place), place)
         listed = isinstance(place, (ast.List, ast.Tuple)) and len(place.elts) == len(value)
@@ -477,6 +528,8 @@ class Expressions:
         """A value as settings and indices need it: an input as its number, a mask as its array."""
         if isinstance(value, Input):
             return self.plain(value.value)
+        if type(value) is Counted:
+            return int(value)
         if type(value) is Pick:
             base = self.plain(value.base)
             return self.picked(value, ast.Constant(0)) if type(base) is Node else base[value.key].tolist()
@@ -509,19 +562,55 @@ class Expressions:
         return value_of(node)
 
     def whole_number(self, value: Any) -> Any:
-        """A number that was computed from whole ones, `i + 1`, where it counts something; else the value itself."""
-        if type(value) is not Node or value.shape or value.op is INPUT:
+        """What was computed from whole numbers alone, `i + 1`, where it counts something; else the value itself."""
+        if type(value) is not Node or value.op is INPUT or not self._from_whole_numbers(value):
             return value
+        found = np.asarray(value_of(value), float)
+        if not np.all(np.isfinite(found)) or np.any(found != np.trunc(found)):
+            return value
+        self._count_with(value)
+        return found.astype(np.int64) if found.shape else int(found)
+
+    def _from_whole_numbers(self, value: Node) -> bool:
         stack, seen = [value], {value.number}
         while stack:
             node = stack.pop()
-            if not node.operands and node.op is not CONSTANT and node.number not in self.raw:
-                return value
+            plain = node.op is CONSTANT or node.number in self.raw or node.dtype in ("int64", "bool")
+            if not node.operands and not plain:
+                return False
             new = [o for o in node.operands if o.op is not CONSTANT and o.number not in seen]
             seen |= {o.number for o in new}
             stack += new
-        number = float(value_of(value))
-        return int(number) if number.is_integer() else value
+        return True
+
+    def is_tensor(self, node: Node) -> bool:
+        """Whether a node is a tensor, of which a scalar may be one, and no plain number of Python's."""
+        stack, seen = [node], {node.number}
+        while stack:
+            part = stack.pop()
+            if part.shape:
+                return True
+            if part.op is INPUT:
+                if part.number not in self.python_numbers:
+                    return True
+                continue
+            if part.number in self.looked_at:
+                continue
+            new = [o for o in part.operands if o.number not in seen]
+            seen |= {o.number for o in new}
+            stack += new
+        return False
+
+    def _count_with(self, value: Node) -> None:
+        """Takes note of the inputs that something is computed from which counts or chooses."""
+        stack, seen = [value], {value.number}
+        while stack:
+            node = stack.pop()
+            if node.op is INPUT:
+                self.counted.add(node.number)
+            new = [o for o in node.operands if o.number not in seen]
+            seen |= {o.number for o in new}
+            stack += new
 
     def is_whole(self, node: Node) -> bool:
         """Whether a tensor is one of whole numbers in a program: written in them, or computed from such alone."""
@@ -592,6 +681,13 @@ class Expressions:
             return self.overloaded(sign, left, right, place, sides)
         if sign == "+" and "micrograd" in self.imported and (isinstance(left, list) or isinstance(right, list)):
             return Items([*self.iterate(left, sides[0]), *self.iterate(right, sides[1])])  # its lists are Python's
+        if (
+            sign == "*"
+            and self.lists_are_pythons
+            and (isinstance(left, (list, tuple)) or isinstance(right, (list, tuple)))
+        ):
+            left, right = self._counted(left), self._counted(right)
+            a, b = type(left), type(right)
         if a in _NOT_YET_TENSORS or b in _NOT_YET_TENSORS:
             left, right = self._as_tensors(sign, left, right, sides)
             a, b = type(left), type(right)
@@ -647,11 +743,11 @@ class Expressions:
 
     def _python_list(self, sign: str, left: Any, right: Any) -> bool:
         """Whether Python's arithmetic of lists is meant, `hs + [h]` or `[None] * T`, and no tensor."""
-        if sign in _OF_LISTS and self.in_function:  # there it is a program, and a list is a list
+        if sign in _OF_LISTS and self.lists_are_pythons:
             if sign == "+":
                 return isinstance(left, (list, tuple)) and isinstance(right, (list, tuple))
-            return (isinstance(left, (list, tuple)) and type(right) in _COUNTS) or (
-                isinstance(right, (list, tuple)) and type(left) in _COUNTS
+            return (isinstance(left, (list, tuple)) and _is_count(right)) or (
+                isinstance(right, (list, tuple)) and _is_count(left)
             )
         return (
             sign in _OF_LISTS
@@ -659,6 +755,17 @@ class Expressions:
             and type(right) is not Node
             and (_is_python_list(left) or _is_python_list(right))
         )
+
+    @property
+    def lists_are_pythons(self) -> bool:
+        """Whether a bare list is Python's own, and no tensor: in a function, and in all of a program of PyTorch's."""
+        return self.in_function or "torch" in self.imported
+
+    def _counted(self, value: Any) -> Any:
+        """How often a list is repeated, `[PAD] * k`: an input written as a whole number is just that number."""
+        scalar = type(value) is Node and not value.shape
+        counts = scalar and (value.number in self.raw or value.operands)
+        return self.whole_number(self.plain(value)) if counts else value
 
     def _text_binary(self, sign: str, left: Any, right: Any, place: ast.AST) -> Any:
         """Python's own arithmetic of texts, of which names of entries are made: `"W" + str(i)`, `"W%d" % i`."""
@@ -682,9 +789,9 @@ class Expressions:
             return _grown([*left, *right])
         entries, times = (left, right) if isinstance(left, (list, tuple)) else (right, left)
         times = self.plain(times)
-        if sign == "*" and type(times) in _COUNTS and isinstance(entries, (list, tuple)):
+        if sign == "*" and _is_count(times) and isinstance(entries, (list, tuple)):
             self.allow((max(0, times) * len(entries),), place)
-            return _grown([*entries] * times)
+            return _grown(list(entries) * times)
         raise GradError(meaning.bare_list(self.span(sides[0]), sign, self.text(sides[0])))
 
     def _masks(self, operands: Sequence[Node], sides: Sequence[ast.AST], sign: str) -> None:
@@ -782,6 +889,10 @@ def _is_python_list(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and all(v is None or isinstance(v, str) for v in value)
 
 
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _grown(entries: list[Any]) -> Items:
     items = Items(entries)
     items.grown = True
@@ -802,6 +913,7 @@ _WORDS: dict[type, str] = {
     Class: "a class",
     Instance: "an object",
     Swept: "a gradient",
+    Stream: "a generator",
 }
 """Values that are no numbers, in words."""
 

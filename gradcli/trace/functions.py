@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
-from gradcli.graph import INPUT, Node
+from gradcli.graph import CONSTANT, INPUT, Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.language import Program
 from gradcli.ops.create import Limits
+from gradcli.ops.pass_on import stop_gradient
 from gradcli.problems import GradError, Label, Problem, meaning
+from gradcli.trace.arrays import holders
 from gradcli.trace.control import Control, Return
 from gradcli.trace.expressions import Silent
 from gradcli.trace.spelling import LONG_NAMES, root_of
@@ -26,11 +28,11 @@ from gradcli.trace.values import (
     Factory,
     Function,
     Instance,
-    Items,
     Length,
     Owner,
     Poison,
     Scope,
+    Stream,
     Swept,
     Table,
 )
@@ -49,7 +51,7 @@ FRAMES = 60
 """How many calls of Python's own one such call takes, at most."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def deeper(depth: int) -> Iterator[None]:
     """Lets Python go deeper, as far as functions of the file that call themselves need."""
     before = sys.getrecursionlimit()
@@ -58,6 +60,21 @@ def deeper(depth: int) -> Iterator[None]:
         yield
     finally:
         sys.setrecursionlimit(before)
+
+
+class Left(Exception):
+    """A loop over a generator was left, by an exception of its own or because nothing more is to be read."""
+
+    def __init__(self, why: BaseException | None = None) -> None:
+        super().__init__()
+        self.why = why
+
+
+_FRAME = (
+    *("names", "scopes", "owner", "part", "line", "plain_mode", "deciding", "declared"),
+    *("line_fixed", "loops", "in_function", "active", "callers", "takers"),
+)
+"""What belongs to the call that is being read."""
 
 
 class Functions(Control):
@@ -69,12 +86,38 @@ class Functions(Control):
         self.active: list[Function] = []
         self.callers: list[Scope] = []
         """The names of the calls around the one that is being read."""
-        self.yielded: list[Any] = []
-        """What the generator that is being read has given so far."""
+        self.without_gradient = False
+        """Whether what is read has no gradients, as in `with torch.no_grad():`."""
+        self.regained: set[int] = set()
+        """The numbers of nodes that were read with gradients inside such a block."""
         self.loops = 0
         """How many loops of the call that is being read are around the statement."""
-        self.line_fixed = False
-        """Whether the lines that are read are a library's, so that nodes belong to the line that calls it."""
+
+    @contextlib.contextmanager
+    def gradients(self, wanted: bool | None) -> Iterator[None]:
+        """What is read inside has gradients, or has none; None leaves that as it is."""
+        first = len(self.graph.nodes)
+        before = self.without_gradient
+        if wanted is not None:
+            self.without_gradient = not wanted
+        try:
+            yield
+        finally:
+            self.without_gradient = before
+            if wanted is True:
+                self.regained.update(range(first, len(self.graph.nodes)))
+            elif wanted is False:
+                for node in self.graph.nodes[first:]:
+                    if node.op is not INPUT and node.number not in self.regained:
+                        node.differentiable = False
+                        self.without.add(node.number)
+
+    def forget(self, nodes: int) -> None:
+        """Takes back nodes, and what was said of them."""
+        super().forget(nodes)
+        for marked in (self.regained, self.without):
+            if marked and max(marked) >= nodes:
+                marked.difference_update([number for number in marked if number >= nodes])
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
         """Reads the statements of a body."""
@@ -98,8 +141,14 @@ class Functions(Control):
         place: ast.AST,
         owner: Owner | None = None,
         places: Sequence[ast.AST] = (),
+        running: bool = False,
     ) -> Any:
-        """The value of a call: the body is read with the parameters' names bound to the arguments."""
+        """The value of a call: the body is read with the parameters' names bound to the arguments.
+
+        That of a generator is a stream; its body is read when that is `running`.
+        """
+        if function.yields and not running:
+            return self.stream(function, values, words, place, owner, places)
         depth = sum(function.tree is other.tree for other in self.active)
         if depth >= DEEPEST:
             raise GradError(meaning.recursion(self.span(place), function.name))
@@ -122,9 +171,9 @@ class Functions(Control):
         function.calls += 1
         if owner is None:
             name = function.name if function.name != "<lambda>" else "lambda"
-            owner = Owner(f"{name}{'_' if name[-1:].isdigit() else ''}{function.calls}")
+            owner = Owner(f"{name}{'_' if name[-1:].isdigit() else ''}{function.calls}", call=True)
         else:
-            owner = Owner("", owner)
+            owner = Owner("", owner, call=True)
         before = (
             self.names,
             self.scopes,
@@ -145,7 +194,8 @@ class Functions(Control):
         self.callers.append(before[0])
         self.in_function = True
         try:
-            result = self._body(function)
+            with self.gradients(function.gradients):
+                result = self._body(function)
         except GradError as error:
             if not function.library or fixed:
                 raise
@@ -165,6 +215,75 @@ class Functions(Control):
             raise Silent
         return result
 
+    # Generators ------------------------------------------------------------------------------
+
+    def stream(
+        self,
+        function: Function,
+        values: list[Any],
+        words: Words,
+        place: ast.AST,
+        owner: Owner | None,
+        places: Sequence[ast.AST],
+    ) -> Stream:
+        """What a call of a generator gives: whoever takes a value does so in the names around the loop."""
+
+        def run(take: Callable[[Any], None]) -> None:
+            outside = self._frame()
+            outside |= {name: list(outside[name]) for name in ("active", "callers", "takers")}
+            faults = len(self.problems)
+
+            def taken(value: Any) -> None:
+                inside = self._frame()
+                self._resume(outside, also=inside["names"])
+                try:
+                    take(value)
+                except (Left, Exception) as error:
+                    raise Left(error) from None
+                finally:
+                    self._resume(inside)
+
+            self.takers.append(taken)
+            try:
+                self.call_function(function, values, words, place, owner, places, running=True)
+            except Left as left:
+                if left.why is not None:
+                    raise left.why from None
+                raise
+            except Silent:
+                if len(self.problems) == faults:
+                    raise
+                raise Left from None  # what is wrong was told
+            finally:
+                self.takers.pop()
+
+        return Stream(run)
+
+    def _frame(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _FRAME}
+
+    def _resume(self, frame: dict[str, Any], also: Scope | None = None) -> None:
+        """Goes on in another call; `also` are names of the one that waits meanwhile."""
+        for name, value in frame.items():
+            setattr(self, name, value)
+        if also is not None:
+            self.callers = [*self.callers, also]
+
+    def each(self, value: Any, place: ast.AST, turn: Callable[[Any], None]) -> None:
+        """Hands to a function what a loop over a value runs through, one after another."""
+        if isinstance(value, Instance) and value.cls.find("__iter__") is not None:
+            value = self.entry_of(value, Ellipsis, place)
+        if type(value) is Stream:
+            value.run(turn)
+            return
+        for part in self.iterate(value, place):
+            turn(part)
+
+    def is_lazy(self, value: Any) -> bool:
+        """Whether a value gives what is in it one after another."""
+        found = value.cls.find("__iter__") if isinstance(value, Instance) else None
+        return type(value) is Stream or (isinstance(found, Function) and found.yields)
+
     def _at_the_call(self, problem: Problem, place: ast.AST) -> Problem:
         """The problem of a library's line, told at the line that called it."""
         inside = [label.text for label in problem.labels if label.text]
@@ -174,15 +293,11 @@ class Functions(Control):
     def _body(self, function: Function) -> Any:
         if isinstance(function.tree, ast.Lambda):
             return self.value(function.tree.body)
-        before, self.yielded = self.yielded, []
         try:
             self.block(function.tree.body)
         except Return as returned:
-            return returned.value if not _yields(function.tree) else Items(self.yielded)
-        else:
-            return None if not _yields(function.tree) else Items(self.yielded)
-        finally:
-            self.yielded = before
+            return returned.value
+        return None
 
     def _arguments(
         self, function: Function, values: list[Any], words: Words, place: ast.AST, places: Sequence[ast.AST]
@@ -242,7 +357,10 @@ class Functions(Control):
         defaults = [self.value(d) for d in tree.args.defaults]
         keyword_defaults = [Poison if d is None else self.value(d) for d in tree.args.kw_defaults]
         scopes = (self.names, *self.scopes)
-        return Function(name, tree, self.part, scopes, defaults, keyword_defaults, library=self.line_fixed)
+        yields = isinstance(tree, ast.FunctionDef) and _yields(tree)
+        return Function(
+            name, tree, self.part, scopes, defaults, keyword_defaults, library=self.line_fixed, yields=yields
+        )
 
     # Classes and objects ------------------------------------------------------------------------
 
@@ -313,6 +431,10 @@ class Functions(Control):
 
     def entry_of(self, base: Instance, key: Any, place: ast.AST) -> Any:
         """`model[0]`, by the object's own method; what it runs through, for a key of `...`."""
+        if base.cls.builds_on("NamedTuple") and isinstance(key, int) and -len(base.attributes) <= key:
+            values = list(base.attributes.values())
+            if key < len(values):
+                return values[key]
         name = "__iter__" if key is Ellipsis else "__getitem__"
         function = base.cls.find(name)
         if not isinstance(function, Function):
@@ -354,6 +476,16 @@ class Functions(Control):
         methods = [m.tree for m in function.owner.members.values() if isinstance(m, Function)]
         return any(f"self.{member}" in _stepped(tree) for tree in methods)
 
+    def length_of(self, base: Instance, place: ast.AST) -> int:
+        """`len(dataset)`, by the object's own method."""
+        function = base.cls.find("__len__")
+        found = self.call_function(function, [base], {}, place, base.owner)
+        length = self.whole_number(self.plain(found))
+        if not isinstance(length, int) or isinstance(length, bool) or length < 0:
+            expected = "a whole number from 0"
+            raise GradError(meaning.wrong_argument(self.span(place), "a length", expected, self.found(found)))
+        return int(length)
+
     def set_member(self, base: Instance | Class, name: str, value: Any, place: ast.AST) -> None:
         """`self.W = …`"""
         if isinstance(base, Class):
@@ -367,6 +499,10 @@ class Functions(Control):
         library = base.cls.find("__library__")
         hidden = name.startswith("_") and library
         kept = base.attributes[name] = self.adopt(value, base.owner, "" if hidden else name, place)
+        if type(before) is Node and before is not kept:
+            self._drop(before, (base.owner, name))
+            if type(kept) is Node and kept.number in self.parameter_numbers and kept.number < before.number:
+                self.note(f"`{name}` becomes another name of a parameter that there is already")
         if library and type(kept) is Node and kept.op is INPUT and not name.startswith("running_"):
             self.parameter_numbers.add(kept.number)
 
@@ -383,6 +519,19 @@ class Functions(Control):
             and place.id in parameters
             and not any(f.owner is not None and f.owner is first.owner for f in others)
         )
+
+    def _drop(self, node: Node, key: tuple[Owner, str]) -> None:
+        """Takes the name from a leaf that nothing has used, and that nobody holds any longer."""
+        if node.op is not INPUT or self.local.get(node.number) != key:
+            return
+        held = any(value is node for _, _, value in holders(self))
+        later = (other for other in self.graph.nodes[node.number :] if other.op is not stop_gradient)
+        if held or any(node in other.operands for other in later):
+            return
+        self.definitions[key[0]][key[1]].remove(node)
+        self.local.pop(node.number)
+        self.parameter_numbers.discard(node.number)
+        node.op, node.differentiable, node.name = CONSTANT, False, f"array of shape {node.shape}"
 
     def parameters(self, value: Any) -> list[Node]:
         """The nodes in an object, a container and whatever is in them."""
@@ -426,16 +575,15 @@ REFLECTED = {"<": "__gt__", "<=": "__ge__", ">": "__lt__", ">=": "__le__", "==":
 """Of comparisons, the method of the right operand."""
 
 
-@lru_cache(maxsize=256)
-def _yields(tree: ast.AST) -> bool:
-    """Whether a function is a generator: a `yield` is its own, and not one of a function inside."""
-    stack = list(ast.iter_child_nodes(tree))
+def _yields(tree: ast.FunctionDef) -> bool:
+    """Whether a function is a generator: it yields itself, and not only a function inside it."""
+    stack: list[ast.AST] = list(tree.body)
     while stack:
         part = stack.pop()
         if isinstance(part, (ast.Yield, ast.YieldFrom)):
             return True
         if not isinstance(part, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            stack += ast.iter_child_nodes(part)
+            stack.extend(ast.iter_child_nodes(part))
     return False
 
 

@@ -12,17 +12,18 @@ from typing import Any
 import numpy as np
 
 from gradcli.evaluate import value_of
-from gradcli.graph import Node
+from gradcli.graph import INPUT, Node
 from gradcli.graph.dtypes import FLOATS
 from gradcli.ops.arrange import reshape
 from gradcli.ops.create import CREATORS, TooLarge
 from gradcli.ops.pass_on import cast, dtype_name, identity, stop_gradient
 from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
+from gradcli.trace.arrays import holders
 from gradcli.trace.binding import Call, expected_arguments, written_keyword
 from gradcli.trace.expressions import HUGE, Expressions
 from gradcli.trace.lists import whole_list
-from gradcli.trace.values import Chosen, Input, Instance, Known, Length, Module, Pick
+from gradcli.trace.values import Bound, Chosen, Function, Input, Instance, Known, Length, Module, Pick, Scalar, Swept
 from gradcli.trace.vocabulary import DTYPES
 
 _WITH_DTYPE = ("array", "asarray", "asanyarray", "constant", "convert_to_tensor")
@@ -49,6 +50,7 @@ def create(reader: Expressions, call: Call) -> Any:
         sign.bind(*values, **words, limits=reader.limits)
     except TypeError:
         raise GradError(_creator_problem(reader, call, sign.parameters)) from None
+    draws = reader.limits.draws
     try:
         made = make(*values, **words, limits=reader.limits)
     except TooLarge as error:
@@ -62,6 +64,8 @@ def create(reader: Expressions, call: Call) -> Any:
         raise GradError(
             meaning.wrong_argument(reader.span(call.place), f"`{call.name}`", f"given {error}", found or "nothing")
         ) from None
+    if reader.line_fixed and reader.limits.draws > draws:
+        reader.drawn.append(made)
     return made if dtype is None else reader.cast(made, _dtype(reader, *dtype), call.place)
 
 
@@ -118,8 +122,13 @@ def wrapped(reader: Expressions, call: Call) -> Any:
     if (call.name == "Value" or asked is True) and isinstance(value, (int, float)) and "dtype" not in call.keywords:
         return Chosen(value)
     precision = _dtype(reader, *dtype) if dtype else ""
+    if isinstance(value, (list, tuple)) and "torch" in reader.imported and _all_written_whole(reader, value):
+        value = reader.plain(value)  # labels and tokens, of which some have names
     if type(value) is Node or reader.holds_nodes(value):
+        copied = call.name == "tensor" and "torch" in reader.imported and _holds_tensor(reader, value)
         node = reader.operand(value, place)
+        if copied:
+            node = reader.apply(stop_gradient, (node,), None, call.place, (place,))  # a leaf with the same numbers
         if precision and precision != node.dtype:
             return reader.apply(cast, (node,), {"dtype": precision}, call.place, (place,))
         if call.name in ("array", "tensor") and type(value) is Node and node.shape:  # an array of its own
@@ -127,11 +136,29 @@ def wrapped(reader: Expressions, call: Call) -> Any:
         return node
     if isinstance(value, Input):
         return value
+    if type(value) is float and not precision and not fixed and "torch" in reader.imported:
+        return Scalar(value)
     if not precision:
         value = _array_of(reader, value, place)
         return Input(value, differentiable=False) if fixed else value
     array = value if isinstance(value, np.ndarray) else reader.array(value, place)
     return Input(reader.cast(array, precision, place)[()], differentiable=not fixed)
+
+
+def _holds_tensor(reader: Expressions, value: Any) -> bool:
+    """Whether a value is a tensor, or a nested list with one in it."""
+    if isinstance(value, (list, tuple)):
+        return any(_holds_tensor(reader, part) for part in value)
+    return type(value) is Pick or (type(value) is Node and reader.is_tensor(value))
+
+
+def _all_written_whole(reader: Expressions, value: Any) -> bool:
+    """Whether a nested list has nothing in it but whole numbers, as written or by the names of inputs."""
+    if isinstance(value, (list, tuple)):
+        return all(_all_written_whole(reader, part) for part in value)
+    if type(value) is Node:
+        return not value.shape and value.number in reader.raw
+    return isinstance(value, int)
 
 
 def _array_of(reader: Expressions, value: Any, place: ast.AST) -> Any:
@@ -174,7 +201,7 @@ def _length(reader: Expressions, call: Call) -> Any:
     if len(call.values) == 1:
         value = call.values[0]
         if isinstance(value, Instance) and value.cls.find("__len__") is not None:
-            return Length(len(reader.iterate(value, call.places[0])))
+            return Length(reader.length_of(value, call.places[0]))
         if isinstance(value, (list, tuple, dict, str)) or (isinstance(value, np.ndarray) and value.ndim):
             return Length(len(value))
         value = reader.picked(value, call.places[0]) if type(value) is Pick else value
@@ -190,6 +217,8 @@ def _length(reader: Expressions, call: Call) -> Any:
 def _plain_number(kind: Callable[[Any], Any]) -> Callable[[Expressions, Call], Any]:
     def convert(reader: Expressions, call: Call) -> Any:
         value = reader.plain(call.values[0]) if len(call.values) == 1 else None
+        if type(value) is Swept:
+            return value
         if isinstance(value, str) and len(value) < 40:
             with contextlib.suppress(ValueError):  # it is told below
                 value = float(value)
@@ -217,6 +246,67 @@ def _plain_number(kind: Callable[[Any], Any]) -> Callable[[Expressions, Call], A
 def _item(reader: Expressions, call: Call) -> Any:
     """A method that changes nothing here."""
     return call.values[0]
+
+
+def _asked(reader: Expressions, call: Call) -> Any:
+    """`x.requires_grad_()`, `p.requires_grad_(False)`: whether a gradient of it is asked for."""
+    value = call.values[0]
+    asked = call.keywords.get("requires_grad", (call.values[1] if len(call.values) > 1 else True,))[0]
+    if type(value) is Node:
+        wanted = reader.plain(asked) is not False
+        if wanted and value.number in reader.without:  # from here on a leaf, whatever it was computed from
+            leaf = reader.apply(stop_gradient, (value,), None, call.place, call.places[:1])
+            for held, key, other in holders(reader):
+                if other is value:
+                    held[key] = leaf
+            if value.name:
+                reader.name_node(leaf, reader.owner, value.name.rpartition(".")[2])
+            value = leaf
+        ask_for(value, wanted)
+        return value
+    if isinstance(value, Input):
+        return Input(value.value, value.differentiable and reader.plain(asked) is not False, value.parameter)
+    if isinstance(value, np.ndarray):
+        return Input(value, reader.plain(asked) is not False)
+    return value
+
+
+def ask_for(node: Node, asked: bool) -> None:
+    """Whether a gradient of a tensor is asked for; that of what is computed flows on, or is cut, all the same."""
+    if (node.op is INPUT or asked) and node.dtype in FLOATS:
+        node.differentiable = asked
+
+
+def _hooked(reader: Expressions, call: Call) -> Any:
+    """`h.register_hook(print)`: what only looks at a gradient changes nothing."""
+    place = call.places[1] if len(call.places) > 1 else call.place
+    refuse_changes(reader, call.values[1] if len(call.values) > 1 else None, place)
+    return Swept()
+
+
+LOOKING = frozenset({"print", "append", "extend", "update", "add_scalar", "setdefault", "info", "copy_", "__setitem__"})
+"""What a hook may call without giving a new gradient back."""
+
+
+def refuse_changes(reader: Expressions, hook: Any, place: ast.AST) -> None:
+    """Raises GradError for a hook that gives something back, which would take the place of what it was given."""
+    if isinstance(hook, (Function, Bound)):
+        tree = (hook.function if isinstance(hook, Bound) else hook).tree
+        if isinstance(tree, ast.Lambda):
+            silent = isinstance(tree.body, ast.Constant) or _only_looks(tree.body)
+        else:
+            silent = not any(isinstance(part, ast.Return) and part.value is not None for part in ast.walk(tree))
+    else:
+        silent = type(hook) is Known and hook.name in LOOKING
+    if not silent:
+        way_out = "write what it does into the formula, or leave it out"
+        raise GradError(meaning.not_in_language(reader.span(place), "a hook that may change what passes", way_out))
+
+
+def _only_looks(body: ast.expr) -> bool:
+    called = body.func if isinstance(body, ast.Call) else None
+    name = called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
+    return name in LOOKING
 
 
 def _leave_graph(reader: Expressions, call: Call) -> Any:
@@ -360,7 +450,9 @@ METHODS: dict[str, Callable[[Expressions, Call], Any]] = {
     "item": _single,
     "tolist": _leave_graph,
     "numpy": _leave_graph,
-    **dict.fromkeys(("cpu", "cuda", "contiguous", "requires_grad_", "block_until_ready", "retain_grad"), _item),
+    **dict.fromkeys(("cpu", "cuda", "contiguous", "block_until_ready", "retain_grad"), _item),
+    "requires_grad_": _asked,
+    "register_hook": _hooked,
     "to": _to,
     "astype": _astype,
     "size": _size,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradcli.evaluate import CannotEvaluate
-from gradcli.graph import Node
+from gradcli.graph import INPUT, Node
 from gradcli.language import Part, Program
 from gradcli.language.splitting import is_boundary
 from gradcli.ops.create import Limits
@@ -69,7 +69,6 @@ class Interpreter(Rules):
             "zero_": set_zero,
             "zero_grads": set_zero,
         }
-        self.without_gradient = False
         self.paths: dict[str, str] = dict(PATHS)
         """What the names of libraries stand for: `np` is `numpy`."""
         self.called = set()
@@ -96,12 +95,21 @@ class Interpreter(Rules):
             return Interpreter(self.program, self.limits, self.dtype, through=True).run()
         finish(self)
         self.settle_rules()
+        self._tell_of_drawn()
         if self.problems:
             raise GradError(*sorted(self.problems, key=lambda p: p.line))
         self.name_nodes()
         self.settle_whole_numbers()
         self.result.environment, self.result.raw = self.globals, self.raw
         return self.result
+
+    def _tell_of_drawn(self) -> None:
+        """A note on weights that the program leaves as they are drawn."""
+        drawn = {id(array) for array in self.drawn}
+        lines = sorted({node.line for node in self.graph.nodes if node.op is INPUT and id(node.data) in drawn})
+        if lines:
+            shown = ", ".join(map(str, lines[:8]))
+            self.result.notes.append(f"line {shown}: weights are drawn here, and differ from those of the program")
 
     def _part(self, part: Part) -> None:
         """Reads the statements of a part of the file, having taken note of its faults of syntax."""

@@ -11,20 +11,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gradcli.graph import Node
-from gradcli.graph.op import REGISTRY
+from gradcli.graph import INPUT, Node
+from gradcli.graph.op import INFIX, REGISTRY
 from gradcli.language import read
+from gradcli.ops.pass_on import stop_gradient
+from gradcli.ops.reduce import total
 from gradcli.problems import GradError, Source, meaning
 from gradcli.trace import transforms
 from gradcli.trace.arrays import set_numbers
 from gradcli.trace.binding import Call
 from gradcli.trace.draws import DRAWS, OF_TORCH, draw
 from gradcli.trace.flows import FLOWS
-from gradcli.trace.inputs import METHODS, wrapped
+from gradcli.trace.inputs import METHODS, ask_for, refuse_changes, wrapped
 from gradcli.trace.plainly import PLAINLY, worked_out
-from gradcli.trace.training import sweep_from
+from gradcli.trace.training import gradients_of, sweep_from
 from gradcli.trace.trees import leaves, mapped
-from gradcli.trace.values import Class, Instance, Items, Known, Module, Scope, Structure, Super, Swept, Table
+from gradcli.trace.values import (
+    ASIDE_VALUE,
+    Class,
+    Function,
+    Input,
+    Instance,
+    Items,
+    Known,
+    Module,
+    Scope,
+    Structure,
+    Super,
+    Swept,
+    Table,
+)
 from gradcli.trace.vocabulary import ASIDE, OPTIMISERS, SWITCHES, TREES
 
 if TYPE_CHECKING:
@@ -36,6 +52,11 @@ Handler = Callable[[Any, ast.Call, list[Any], dict[str, tuple[Any, ast.AST]]], A
 @lru_cache(maxsize=1)
 def _layer_names() -> frozenset[str]:
     return frozenset(re.findall(r"^class (\w+)", _layers_text(), re.MULTILINE))
+
+
+@lru_cache(maxsize=1)
+def _function_names() -> frozenset[str]:
+    return frozenset(re.findall(r"^def (\w+)", _layers_text(), re.MULTILINE))
 
 
 @lru_cache(maxsize=1)
@@ -74,13 +95,22 @@ def _library_of(path: str) -> str:
 def find(self: Interpreter, name: str, base: Module | None, place: ast.AST) -> Handler | None:
     """What a library's name does when it is called; None if it is no such name, or one of another kind."""
     path = self.full_path(base.path) if base is not None else ""
-    if path.partition(".")[0] in ASIDE or path.startswith(SWITCHES):
+    if path.startswith(SWITCHES):
         return lambda reader, node, values, words: Swept()
+    if path.partition(".")[0] in ASIDE:
+        return lambda reader, node, values, words: ASIDE_VALUE
     if name == "super" and base is None:
         return _super
     alone = base is None and name in ("default_rng", "PRNGKey")
     if is_draw(self, name, base) or alone:
         return lambda reader, node, values, words: draw(reader, name, path, values, words, node)
+    of_library = base is None or path.startswith(("torch", "numpy"))
+    if name in _function_names() and of_library and name not in REGISTRY:
+        return lambda reader, node, values, words: reader.call_function(layer(reader, name), values, words, node)
+    if name in _ANYWHERE:
+        return _ANYWHERE[name]
+    if path.startswith("torch") and name in _OF_TORCH:
+        return _OF_TORCH[name]
     if name[:1].isupper():
         if name in _OF_MICROGRAD and "micrograd" in self.imported:
             self.modules.add("random")  # from which its weights are drawn
@@ -140,18 +170,15 @@ def is_draw(self: Interpreter, name: str, base: Module | None) -> bool:
     return (name in DRAWS and "random" in path) or (name in OF_TORCH and path == "torch")
 
 
+def function_of_tensors(self: Interpreter, name: str) -> Function | None:
+    """A function that is written in the language, and may be called as a method of its first argument."""
+    return layer(self, name) if name in _function_names() else None
+
+
 def _made(self: Interpreter, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:
     """A layer, or what else a library has objects of."""
     if words.get("shuffle", (False,))[0] is True:
         self.note(f"`{name}` gives its batches in order, and does not shuffle them")
-    if name in ("RNN", "LSTM", "GRU"):
-        count = self.plain(words["num_layers"][0] if "num_layers" in words else values[2] if len(values) > 2 else 1)
-        unread = [w for w in ("bidirectional", "dropout", "proj_size") if words.get(w, (False,))[0]]
-        if count != 1 or unread:
-            what = f"`{name}` with {unread[0] if unread else f'{self.found(count)} layers'}"
-            way_out = "write the layers out, one after another"
-            raise GradError(meaning.not_in_language(self.span(node), what, way_out))
-        words = {word: value for word, value in words.items() if word not in ("bidirectional", "dropout", "proj_size")}
     words = {word: value for word, value in words.items() if word not in ("device", "dtype")}
     # sizes are plain numbers, also where they have a name
     values = [self.plain(v) if type(v) is Node and v.number in self.raw and not v.shape else v for v in values]
@@ -170,16 +197,77 @@ def _said(self: Interpreter, library: str, name: str, node: ast.Call, values: li
 
 
 def _transformed(self: Interpreter, name: str, node: ast.Call, values: list[Any], words: Any) -> Any:
-    if name == "grad" and values and type(values[0]) is Node:  # torch.autograd.grad(L, [w1, w2])
-        sweep_from(self, values[0], None, node)
-        return Items(Swept() for _ in self.parameters(values[1] if len(values) > 1 else ()))
+    first = values[0] if values else words.get("outputs", (None,))[0]
+    if name == "grad" and "jax" not in self.imported and _holds_node(first):
+        return _asked_gradients(self, node, values, words)
     return transforms.transformed(self, name, values, words, node)
 
 
-def layer(self: Interpreter, name: str) -> Class:
-    """A layer with parameters, whose forward part is written in the language itself."""
-    found: Class = _written(self, _layers_text(), self.layers)[name]
-    return found
+def _holds_node(value: Any) -> bool:
+    return type(value) is Node or (isinstance(value, (list, tuple)) and any(type(v) is Node for v in value))
+
+
+_GRAD = ("outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs", "allow_unused")
+_GRAD_USAGE = "torch.autograd.grad(outputs, inputs)"
+
+
+def _asked_gradients(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`torch.autograd.grad(L, [w1, w2])`: with `create_graph`, as values of the graph."""
+    for word, (_, place) in words.items():
+        if word not in _GRAD:
+            raise GradError(meaning.unknown_argument(self.span(place), "grad", word, _GRAD, _GRAD_USAGE))
+    given = dict(zip(_GRAD, values, strict=False)) | {word: value for word, (value, _) in words.items()}
+    if "inputs" not in given:
+        raise GradError(meaning.argument_count(self.span(node), "grad", "outputs and inputs", 1, _GRAD_USAGE))
+    outputs, seeds = _several(given["outputs"]), _several(given.get("grad_outputs"))
+    inputs = [self.operand(value, node) for value in _several(given["inputs"])]
+    terms = []
+    for at, output in enumerate(outputs):
+        output = self.operand(output, node)
+        seed = seeds[at] if at < len(seeds) and seeds[at] is not None else None
+        if seed is None and output.shape and np.prod(output.shape) != 1:
+            raise GradError(
+                meaning.seed_needed(self.span(node), self.text(node.args[0] if node.args else node), output.shape)
+            )
+        if seed is not None:
+            place = words["grad_outputs"][1] if "grad_outputs" in words else node
+            seed = self.operand(seed.value if isinstance(seed, Input) else seed, place)
+            if seed.shape not in (output.shape, ()):
+                raise GradError(meaning.seed_shape(self.span(place), self.found(output), output.shape, seed.shape))
+        terms.append((output, seed))
+    output, seed = terms[0]
+    if len(terms) > 1:
+        parts = []
+        for part, factor in terms:
+            if factor is not None:
+                part = self.graph.add(INFIX["*"], (factor, part), None, self.line)
+            parts.append(self.graph.add(total, (part,), None, self.line) if part.shape else part)
+        output, seed = parts[0], None
+        for part in parts[1:]:
+            output = self.graph.add(INFIX["+"], (output, part), None, self.line)
+    found = gradients_of(self, output, seed, inputs) if self.plain(given.get("create_graph")) is True else None
+    sweep_from(self, output, seed, node, adds=False)
+    if found is None:
+        return Items((Swept() for _ in inputs), fixed=True)
+    return Items((_gradient(self, found, value, given, node) for value in inputs), fixed=True)
+
+
+def _gradient(self: Interpreter, found: dict[int, Node], value: Node, given: dict[str, Any], node: ast.Call) -> Any:
+    if value.number in found:
+        return found[value.number]
+    if self.plain(given.get("allow_unused")) is True:
+        return None
+    expected, had = "what the output depends on", f"{self.found(value)}, on which it does not depend"
+    raise GradError(meaning.wrong_argument(self.span(node), "what `grad` is asked for", expected, had))
+
+
+def _several(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+
+
+def layer(self: Interpreter, name: str) -> Any:
+    """A layer with parameters, or a function, that is written in the language itself."""
+    return _written(self, _layers_text(), self.layers)[name]
 
 
 def _written(self: Interpreter, text: str, names: Scope) -> Scope:
@@ -194,6 +282,171 @@ def _written(self: Interpreter, text: str, names: Scope) -> Scope:
         finally:
             self.names, self.scopes, self.line_fixed, self.owner, self.part = before
     return names
+
+
+def _same_parts(self: Interpreter, value: Any, place: ast.AST, known: dict[int, Any]) -> Any:
+    """A value with new leaves that hold the same numbers, and new containers and objects around them."""
+    if id(value) in known:
+        return known[id(value)][0]
+    made: Any = value
+    if type(value) is Node and value.op is INPUT:
+        data = np.array(value.data) if value.shape else value.data
+        made = self.graph.input(data, value.dtype, "", self.line, differentiable=value.differentiable)
+        for marked in (self.parameter_numbers, self.integers):
+            if value.number in marked:
+                marked.add(made.number)
+        for numbers in (self.raw, self.whole):
+            if value.number in numbers:
+                numbers[made.number] = numbers[value.number]
+    elif type(value) is Node:
+        made = self.apply(stop_gradient, (value,), None, place, (place,))
+    elif isinstance(value, Instance):
+        made = Instance(value.cls)
+        known[id(value)] = (made, value)
+        for name, part in value.attributes.items():
+            self.set_member(made, name, _same_parts(self, part, place, known), place)
+    elif type(value) is Known and value.settings is not None:
+        made = Known(value.name, value.base, dict(value.settings))
+    elif isinstance(value, dict):
+        made = Table({key: _same_parts(self, part, place, known) for key, part in value.items()})
+    elif type(value) is Items:
+        made = Items((_same_parts(self, part, place, known) for part in value), fixed=value.fixed)
+        made.grown = value.grown
+    elif type(value) in (list, tuple):
+        made = type(value)(_same_parts(self, part, place, known) for part in value)
+    elif isinstance(value, np.ndarray):
+        made = value.copy()
+    known[id(value)] = (made, value)
+    return made
+
+
+def _deep_copy(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`copy.deepcopy(model)`: an object of its own, with the same numbers."""
+    if len(values) != 1:
+        raise GradError(
+            meaning.argument_count(self.span(node), "deepcopy", "1 argument", len(values), "deepcopy(model)")
+        )
+    return _same_parts(self, values[0], node, {})
+
+
+def _clipped(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`clip_grad_norm_(model.parameters(), 1.0)`: what changes gradients once they are all there."""
+    self.note(f"`{self.text(node)}` passed over: the gradients that are shown are those before it")
+    return Swept()
+
+
+def _compared(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`torch.allclose(a, b, atol=1e-6)`, `torch.equal(a, b)`: whether numbers are the same, or nearly so."""
+    if len(values) < 2:
+        raise GradError(
+            meaning.argument_count(self.span(node), "allclose", "two tensors", len(values), "allclose(a, b)")
+        )
+    a, b = (np.asarray(self.value_of(self.operand(value, node))) for value in values[:2])
+    named = {word: self.plain(value) for word, (value, _) in words.items()}
+    exact = isinstance(node.func, (ast.Attribute, ast.Name)) and self.text(node.func).endswith("equal")
+    if exact:
+        return a.shape == b.shape and bool(np.all(a == b))
+    rest = [self.plain(value) for value in values[2:4]]
+    rtol, atol = (named.get(word, rest[at] if at < len(rest) else default) for at, (word, default) in enumerate(_CLOSE))
+    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=named.get("equal_nan", False)))
+
+
+_CLOSE = (("rtol", 1e-5), ("atol", 1e-8))
+
+
+def _passed_over(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    self.note(f"`{self.text(node)}` passed over: it changes no value")
+    return Swept()
+
+
+def _set_attribute(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`setattr(self, "fc1", nn.Linear(2, 3))`."""
+    target, name = (values[0], self.plain(values[1])) if len(values) == 3 else (None, "")
+    if not isinstance(target, (Instance, Class)) or not isinstance(name, str):
+        way_out = "a formula file is read, never run: write the formula out"
+        raise GradError(meaning.not_in_language(self.span(node.func), "Python's `setattr`", way_out))
+    self.set_member(target, name, values[2], node)
+    return None
+
+
+def _get_attribute(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`getattr(self, "fc1")`, `getattr(config, "bias", True)`."""
+    target, name = (values[0], self.plain(values[1])) if len(values) in (2, 3) else (None, "")
+    if not isinstance(target, (Instance, Class)) or not isinstance(name, str):
+        way_out = "a formula file is read, never run: write the formula out"
+        raise GradError(meaning.not_in_language(self.span(node.func), "Python's `getattr`", way_out))
+    cls = target.cls if isinstance(target, Instance) else target
+    has = name in getattr(target, "attributes", ()) or cls.find(name) is not None or name == "training"
+    if not has and len(values) == 3:
+        return values[2]
+    return self.member(target, ast.copy_location(ast.Attribute(node.args[0], name, ast.Load()), node))
+
+
+def _from_pretrained(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`nn.Embedding.from_pretrained(vectors)`: an embedding with these numbers, frozen unless told otherwise."""
+    weight = self.operand(values[0], node) if values else None
+    if weight is None or weight.ndim != 2:
+        expected = "a table of vectors"
+        found = self.found(weight) if weight is not None else "nothing"
+        raise GradError(meaning.wrong_argument(self.span(node), "what `from_pretrained` is given", expected, found))
+    numbers = np.array(self.value_of(weight))
+    words = {word: given for word, given in words.items() if word not in ("embeddings", "freeze")} | {
+        "num_embeddings": (numbers.shape[0], node),
+        "embedding_dim": (numbers.shape[1], node),
+    }
+    made = self.make(layer(self, "Embedding"), [], words, node)
+    set_numbers(self, made.attributes["weight"], numbers, node)
+    return made
+
+
+def _named_tuple(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`namedtuple("Transition", ("state", "action"))`."""
+    name, fields = (self.plain(values[0]), self.plain(values[1])) if len(values) > 1 else (None, None)
+    fields = fields.replace(",", " ").split() if isinstance(fields, str) else fields
+    if not isinstance(name, str) or not isinstance(fields, (list, tuple)) or not all(type(f) is str for f in fields):
+        usage = 'namedtuple("Name", ["x", "y"])'
+        raise GradError(
+            meaning.argument_count(self.span(node), "namedtuple", "a name and its fields", len(values), usage)
+        )
+    return Class(name, {"__annotations__": list(fields)}, ("NamedTuple",))
+
+
+def _deque(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:
+    """`deque(maxlen=100)`: a list, from which the oldest entries go once it is full."""
+    made = Items(self.iterate(values[0], node) if values else [])
+    most = self.plain(words["maxlen"][0] if "maxlen" in words else values[1] if len(values) > 1 else None)
+    made.grown, made.most = True, most if isinstance(most, int) else None
+    return made
+
+
+_ANYWHERE: dict[str, Handler] = {
+    "namedtuple": _named_tuple,
+    "deque": _deque,
+    "deepcopy": _deep_copy,
+    "setattr": _set_attribute,
+    "getattr": _get_attribute,
+    "clip_grad_norm_": _clipped,
+    "clip_grad_value_": _clipped,
+    **dict.fromkeys(("allclose", "array_equal"), _compared),
+    **dict.fromkeys(("assert_allclose", "assert_close", "assert_almost_equal", "gradcheck"), _passed_over),
+}
+"""Functions that are meant whatever stands before their names."""
+
+_FINFO = Instance(
+    Class("finfo", {"max": float(np.finfo(float).max), "min": float(np.finfo(float).min), "eps": 2.0**-52})
+)
+"""What is known of float64."""
+
+_OF_TORCH: dict[str, Handler] = {
+    "device_count": lambda reader, node, values, words: 0,
+    "synchronize": _passed_over,
+    "empty_cache": _passed_over,
+    "equal": _compared,
+    "finfo": lambda reader, node, values, words: _FINFO,
+    "from_pretrained": _from_pretrained,
+    "get_default_dtype": lambda reader, node, values, words: Module("torch.float64"),
+}
+"""Functions of PyTorch that are no operators."""
 
 
 def function_of(name: str) -> str:
@@ -375,11 +628,28 @@ def _same(self: Interpreter, target: Instance, values: list[Any], words: Any, pl
 
 
 def _own(self: Interpreter, target: Instance) -> list[Node]:
-    """The parameters of an object: of a module, what was declared as one; of another, all that varies."""
-    nodes = [node for node in self.parameters(target) if node.differentiable]
-    if target.cls.find("__library__") or target.cls.builds_on("Module"):
-        return [node for node in nodes if node.number in self.parameter_numbers]
-    return nodes
+    """The parameters of an object, in the library's order: of a module its own, then those of the modules in it.
+
+    Of an object of another kind they are all that varies.
+    """
+    if not _is_module(target):
+        return [node for node in self.parameters(target) if node.differentiable]
+    found: dict[int, Node] = {}
+    stack: list[Any] = [target]
+    while stack:
+        module = stack.pop()
+        held = list(module.attributes.values()) if isinstance(module, Instance) else list(module)
+        for node in held:
+            if type(node) is Node and node.number in self.parameter_numbers:
+                found.setdefault(node.number, node)
+        known = isinstance(module, Items) or bool(module.cls.members.get("__library__"))
+        inside = [p for p in held if (isinstance(p, Instance) and _is_module(p)) or (known and type(p) is Items)]
+        stack.extend(reversed(inside))
+    return list(found.values())
+
+
+def _is_module(value: Instance) -> bool:
+    return bool(value.cls.find("__library__")) or value.cls.builds_on("Module")
 
 
 def _parameters(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
@@ -477,7 +747,34 @@ def _load_state(self: Interpreter, target: Instance, values: list[Any], words: A
             expected = f"of shape {node.shape} for `{name}`"
             found = self.found(given[name])
             raise GradError(meaning.wrong_argument(self.span(place), "what `load_state_dict` loads", expected, found))
+    known = {_name_in(self, target, node) for node in self.parameters(target)}
+    strict = self.plain(words["strict"][0] if "strict" in words else values[1] if len(values) > 1 else True)
+    for key in numbers.keys() - known:
+        if not _set_running(self, target, key, numbers[key], place) and strict is not False:
+            expected = f"the names of this module: {', '.join(sorted(known)[:6])}"
+            raise GradError(
+                meaning.wrong_argument(self.span(place), "what `load_state_dict` loads", expected, f"`{key}`")
+            )
     return None
+
+
+_RUNNING = ("running_mean", "running_var")
+
+
+def _set_running(self: Interpreter, target: Instance, key: str, value: Any, place: ast.AST) -> bool:
+    """Sets what a normalisation has seen in training, by its name; whether there is such a thing."""
+    path, _, last = str(key).rpartition(".")
+    module: Any = target
+    for part in path.split(".") if path else ():
+        held = module.attributes if isinstance(module, Instance) else {}
+        inside = held.get("_layers")
+        module = held.get(part) or (inside[int(part)] if inside is not None and part.isdigit() else None)
+    if last == "num_batches_tracked":
+        return True
+    if not isinstance(module, Instance) or last not in _RUNNING or last not in module.attributes:
+        return False
+    self.set_member(module, last, Input(np.asarray(value, float), differentiable=False), place)
+    return True
 
 
 def _nothing(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
@@ -494,8 +791,26 @@ def _register(self: Interpreter, target: Instance, values: list[Any], words: Any
     return None
 
 
+def _ask(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    """`model.requires_grad_(False)`: whether gradients of its parameters are asked for."""
+    asked = values[0] if values else words.get("requires_grad", (True,))[0]
+    for node in self.parameters(target):
+        if node.number in self.parameter_numbers:
+            ask_for(node, self.plain(asked) is not False)
+    return target
+
+
+def _hook(self: Interpreter, target: Instance, values: list[Any], words: Any, place: ast.AST) -> Any:
+    """`layer.register_forward_hook(f)`: passed over, unless it may change what passes."""
+    refuse_changes(self, values[0] if values else None, place)
+    self.note(f"`{self.text(place)}` passed over: the hook is not called")
+    return Swept()
+
+
 OBJECT_METHODS: dict[str, Callable[..., Any]] = {
-    **dict.fromkeys(("to", "cuda", "cpu", "float", "double", "half", "requires_grad_"), _same),
+    **dict.fromkeys(("to", "cuda", "cpu", "float", "double", "half"), _same),
+    "requires_grad_": _ask,
+    **dict.fromkeys(("register_forward_hook", "register_full_backward_hook", "register_forward_pre_hook"), _hook),
     "train": _train,
     "eval": _eval,
     "apply": _apply,

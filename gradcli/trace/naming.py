@@ -25,6 +25,7 @@ from gradcli.trace.lists import is_numbers, whole_list
 from gradcli.trace.traced import Traced
 from gradcli.trace.values import (
     Chosen,
+    Counted,
     Function,
     Input,
     Instance,
@@ -33,11 +34,13 @@ from gradcli.trace.values import (
     Owner,
     Pick,
     Results,
+    Scalar,
     Scope,
     Swept,
     Table,
     entry_label,
     joined,
+    passing,
 )
 
 _Key = tuple[Owner | None, str]
@@ -88,6 +91,7 @@ class Naming(Expressions):
             raise GradError(self.no_number(value, place))
         if isinstance(value, (Table, Items, Instance)):
             new = isinstance(value, Instance) and owner is None and value.made_at is place
+            new = new or (passing(value.owner) and not passing(owner))
             if not value.owner.label or not value.owner.settled or new:
                 value.owner.label, value.owner.parent, value.owner.finished = member, owner, False
             if not isinstance(value, Instance):
@@ -97,7 +101,8 @@ class Naming(Expressions):
             return value
         if isinstance(value, (list, tuple)):
             whole = owner is not None and whole_list(value) is not None
-            if not is_numbers(value) or whole or (kind is tuple and _is_mixed(value)):
+            whole = whole or (kind is tuple and _is_mixed(value)) or "torch" in self.imported  # no tensors of lists
+            if not is_numbers(value) or whole:
                 return self.adopt(Items(value, fixed=kind is tuple), owner, member, place)
             return self._input(value, owner, member, place)
         if isinstance(value, (Input, np.ndarray, np.generic)):
@@ -106,10 +111,18 @@ class Naming(Expressions):
             return self._named(self.picked(value, place), owner, member, place)
         if kind is Chosen:
             return self._input(Input(float(value)), owner, member, place)
+        if kind is Scalar:
+            return self._input(Input(float(value), differentiable=owner is None), owner, member, place)
         if isinstance(value, (bool, int, float)):
             # in a function a number is a number; among parameters, and in the file itself, it may be varied
-            varies = owner is None or (kind is float and member.startswith("[")) or self.is_stepped(member)
-            return self._input(value, owner, member, place) if varies else value
+            entry = member.startswith("[") and "torch" not in self.imported
+            varies = owner is None or (kind is float and entry) or self.is_stepped(member)
+            if not varies:
+                beside = kind is int and member.startswith("[") and isinstance(place, ast.expr)
+                return Counted(value) if beside and "torch" not in self.imported else value
+            node = self._input(value, owner, member, place)
+            self.python_numbers.add(node.number)
+            return node
         return value
 
     def is_stepped(self, member: str) -> bool:
@@ -173,7 +186,7 @@ class Naming(Expressions):
             self.aliases[node.number] = self.aliases.get(source.number, source.number)
         flows = node.differentiable
         self.name_node(node, owner, member)
-        node.differentiable = node.dtype in FLOATS
+        node.differentiable = node.dtype in FLOATS and node.number not in self.without
         if self.owner is None and not self.by_hand and node.operands and node.number not in self.looked_at:
             if flows:
                 self.result.last, self.result.without_gradient = node, None
@@ -282,7 +295,8 @@ class Naming(Expressions):
                     defined.setdefault(joined(above, member), []).extend(nodes)
         for name, nodes in defined.items():
             if len(nodes) > 1:
-                nodes.sort(key=lambda n: n.number)
+                # a parameter keeps its name where a variable inside a method bears the same one
+                nodes.sort(key=lambda n: (n.number in self.parameter_numbers, n.number))
                 for count, node in enumerate(nodes[:-1], start=1):
                     node.name = f"{name}'{count}"
             nodes[-1].name = name
@@ -306,6 +320,20 @@ class Naming(Expressions):
                 node.data = self.whole[number]
             node.dtype = "int64"
             node.differentiable = False
+        settled = self.plainly & self.whole.keys()
+        for number in (self.counted | (self.plainly & self.integers)) - settled:
+            self._settle_counted(number)
+
+    def _settle_counted(self, number: int) -> None:
+        """An input of which only labels and indices are computed has no gradient, nor have they."""
+        marked = {number}
+        for node in self.graph.nodes[number + 1 :]:
+            if any(operand.number in marked for _, operand in node.op.passing(node.operands)):
+                marked.add(node.number)
+                if not node.shape:  # it may be what is differentiated
+                    return
+        for each in marked:
+            self.graph.nodes[each].differentiable = False
 
     def _settle_labels(self) -> None:
         """Whole numbers of which every use ends in an index, a label or a comparison are data, and do not vary."""
@@ -351,6 +379,8 @@ class Naming(Expressions):
             self.raw.pop(node.number, None)
             self.plainly.discard(node.number)
             self.local.pop(node.number, None)
+            for marked in (self.python_numbers, self.counted, self.integers, self.parameter_numbers):
+                marked.discard(node.number)
         self._literals = {key: node for key, node in self._literals.items() if node.number < nodes}
         graph.forget(nodes)
 

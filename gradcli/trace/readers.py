@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.graph import Node
+from gradcli.graph import INPUT, Node
 from gradcli.graph.op import INFIX, REGISTRY
 from gradcli.ops.arrange import concat, index_key, reshape, transpose
 from gradcli.ops.compare import logical_and
@@ -35,7 +35,7 @@ from gradcli.trace.values import (
     Walk,
     entry_label,
 )
-from gradcli.trace.vocabulary import BINARY, CONSTANTS, OTHER_CONSTANTS
+from gradcli.trace.vocabulary import BINARY, CONSTANTS, DTYPES, OTHER_CONSTANTS
 
 
 def _constant(self: Expressions, node: ast.Constant) -> Any:
@@ -158,6 +158,8 @@ def _compare(self: Expressions, node: ast.Compare) -> Any:
 def _plainly_compared(self: Expressions, sign: ast.cmpop, left: Any, right: Any) -> bool | None:
     """What Python alone can answer: `x is None`, `"W1" in params`, `i in (0, 2)`, `mode == "train"`."""
     negative = isinstance(sign, (ast.IsNot, ast.NotIn, ast.NotEq))
+    if isinstance(sign, (ast.Eq, ast.NotEq)) and (kinds := _precisions(left, right)):
+        return (kinds[0] == kinds[1]) is not negative
     if isinstance(sign, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)) and (type(left) is not Node):
         from gradcli.trace.libraries import function_of
 
@@ -178,6 +180,19 @@ def _plainly_compared(self: Expressions, sign: ast.cmpop, left: Any, right: Any)
         if isinstance(key, (str, int, float)) and (isinstance(key, str) or not isinstance(right, str)):
             return (key in [self.plain(v) for v in right] if isinstance(right, list) else key in right) is not negative
     return None
+
+
+def _precisions(left: Any, right: Any) -> tuple[str, str] | None:
+    """Two precisions by name, where both values are some: `mask.dtype == torch.bool`."""
+    if type(left) not in (Module, Known) or type(right) not in (Module, Known):
+        return None
+    names = [
+        value.path.rpartition(".")[2] if type(value) is Module else value.name if type(value) is Known else ""
+        for value in (left, right)
+    ]
+    same = {"float": "float64", "double": "float64", "long": "int64", "int": "int64", "half": "float16"}
+    first, second = (same.get(name, name) for name in names)
+    return (first, second) if first in DTYPES and second in DTYPES else None
 
 
 def _is_tensor(value: Any) -> bool:
@@ -359,7 +374,11 @@ def _attribute(self: Expressions, node: ast.Attribute) -> Any:
     if name == "flat":
         return self.apply(ravel, (self.operand(base, node.value),), None, node, (node.value,))
     if name == "grad":
-        return Swept(base.name)
+        return self.left_gradients.get(base.number) or Swept(base.name)
+    if name in ("requires_grad", "is_leaf"):
+        return base.differentiable if name == "requires_grad" else base.op is INPUT
+    if name == "grad_fn":
+        return Swept(base.name) if base.operands else None
     if name in ("device", "dtype"):
         return Module(f"torch.{base.dtype if name == 'dtype' else name}")
     if name == "data":
@@ -393,8 +412,23 @@ def _joined(self: Expressions, node: ast.Subscript, columns: bool) -> Any:
     return self.apply(concat, parts, {"axis": -1} if columns else None, node, places)
 
 
+def _yield(self: Expressions, node: ast.Yield) -> None:
+    """`yield x`: the loop over the generator takes x, and goes on in its own names."""
+    if not self.takers:
+        raise GradError(self.refusal(node))
+    self.takers[-1](None if node.value is None else self.value(node.value))
+
+
+def _yield_from(self: Expressions, node: ast.YieldFrom) -> None:
+    if not self.takers:
+        raise GradError(self.refusal(node))
+    self.each(self.value(node.value), node, self.takers[-1])
+
+
 READERS.update(
     {
+        ast.Yield: _yield,
+        ast.YieldFrom: _yield_from,
         ast.Constant: _constant,
         ast.Name: _name,
         ast.BinOp: _binary,

@@ -27,9 +27,10 @@ from gradcli.ops.pass_on import identity, stop_gradient
 from gradcli.problems import GradError, Problem, meaning
 from gradcli.trace.expressions import Silent
 from gradcli.trace.functions import Functions, Words
+from gradcli.trace.lists import contains
 from gradcli.trace.spelling import root_of
 from gradcli.trace.traced import CustomRule, RuleResult
-from gradcli.trace.values import Bound, Class, Function, Instance, Items, Owner, Pick, Scope, Table
+from gradcli.trace.values import Bound, Class, Function, Instance, Items, Owner, Pick, Scope, Swept, Table
 
 RATES = ("lr", "learning_rate", "eta", "alpha", "rate", "step_size")
 """What a backward part may be given besides, to change its weights at once."""
@@ -222,6 +223,8 @@ class Rules(Functions):
     def call_layer(self, target: Instance, function: Function, values: list[Any], words: Words, place: ast.AST) -> Any:
         """The value of a call of an object's forward part, which may have a backward part beside it."""
         self.called.add(id(target))
+        if function.library and contains([*values, *(value for value, _ in words.values())], Swept):
+            return Swept()  # what is computed from gradients is known only after the sweep
         rule = target.cls.find("backward")
         if isinstance(rule, Function) and not rule.library and self._worth_checking(rule):
             names = _parameters(function)[1:]
@@ -303,6 +306,34 @@ class Rules(Functions):
             self._record(reading)
         return call(context_for(values), values)
 
+    def _before_upstream(self, given: list[Any]) -> None:
+        """Makes the last definition one that is no part of the upstream gradient which a backward part is given."""
+        upstream = {value.number for value in given if type(value) is Node and value.op is not INPUT}
+        last = self.result.last
+        if last is None or last.number not in upstream:
+            return
+        users: dict[int, list[int]] = {}
+        for node in self.graph.nodes:
+            for operand in node.operands:
+                users.setdefault(operand.number, []).append(node.number)
+        own = {node.number for node in self.definitions[None].get(last.name, [])}
+        for node in reversed(self.graph.nodes[: last.number + 1]):
+            uses = users.get(node.number, [])
+            if node.number in upstream or (uses and all(use in upstream for use in uses)):
+                upstream.add(node.number)
+            elif node.operands and node.differentiable and self._is_the_files(node) and node.number not in own:
+                self.result.last, self.result.without_gradient = node, None
+                return
+        where = self.program.source.told(self.line)
+        self.result.notes.append(
+            f"{where}: `{last.name}` is what the gradients by hand start from, and no other result is "
+            "defined before it: `--of NAME` says what is differentiated"
+        )
+
+    def _is_the_files(self, node: Node) -> bool:
+        """Whether the file itself has given a node its name."""
+        return any(node is each for each in self.definitions[None].get(node.name, []))
+
     def _partner(self, function: Function) -> Function | None:
         """The backward part of a pair: `affine_backward` of `affine_forward`."""
         if "forward" not in function.name or function.owner is not None:
@@ -327,21 +358,23 @@ class Rules(Functions):
         place: ast.AST,
         owner: Owner | None = None,
         places: Sequence[ast.AST] = (),
+        running: bool = False,
     ) -> Any:
         """The value of a call; that of a rule, by the program itself, begins its gradients by hand."""
         known = id(function.tree) in self.checked and not self.recording
         if known and not self.by_hand and function.rule is None and self.result.last is not None:
             self.by_hand = True
+            self._before_upstream([*values, *(value for value, _ in words.values())])
             where = self.program.source.told(self.line)
             self.result.notes.append(
                 f"{where}: `{self.text(place)}` begins the gradients by hand: the output is defined before it"
             )
         failed = self.failed.get(id(function.tree)) if known else None
         if failed is None and not (known and self._has_a_misfit()):
-            return super().call_function(function, values, words, place, owner, places)
+            return super().call_function(function, values, words, place, owner, places, running)
         faults = len(self.problems)
         try:
-            found = super().call_function(function, values, words, place, owner, places)
+            found = super().call_function(function, values, words, place, owner, places, running)
         except (GradError, Silent):  # told as a finding about the rule, or about the one before it
             del self.problems[faults:]
             self.forget_reports(faults)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from gradcli.ops.arrange import assigned, key_repeats, put
 from gradcli.ops.compare import where
 from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
-from gradcli.trace.arrays import array_of, changed, set_numbers
+from gradcli.trace.arrays import array_of, changed, follow, set_numbers
 from gradcli.trace.containers import LIST_METHODS
 from gradcli.trace.control import Break, Continue, Return
 from gradcli.trace.draws import fill
-from gradcli.trace.functions import is_number_class, number_of
+from gradcli.trace.functions import Left, is_number_class, number_of
+from gradcli.trace.inputs import LOOKING, METHODS, ask_for
 from gradcli.trace.interpreter import STATEMENTS, Interpreter
 from gradcli.trace.libraries import find, set_mode
 from gradcli.trace.lists import contains
@@ -35,14 +37,17 @@ from gradcli.trace.training import (
 )
 from gradcli.trace.transforms import Transformed, custom_vjp
 from gradcli.trace.values import (
+    ASIDE_VALUE,
     Class,
     Factory,
     Function,
+    Input,
     Instance,
     Items,
     Known,
     Module,
     Pick,
+    Stream,
     Swept,
     Table,
 )
@@ -103,6 +108,8 @@ def _unpacked(
     starred = [at for at, each in enumerate(target.elts) if isinstance(each, ast.Starred)]
     if type(value) is Swept:
         return [(each, value, place) for each in target.elts]
+    if isinstance(value, Instance) or type(value) is Stream:
+        value = self.iterate(value, place)
     if not isinstance(value, (tuple, list, dict, str, np.ndarray)) and not (type(value) is Node and value.shape):
         found = f"one tensor of shape {value.shape}" if type(value) is Node else "one value"
         raise GradError(meaning.unpack(self.span(place), count, found))
@@ -149,6 +156,9 @@ def _set_entry(self: Interpreter, target: ast.Subscript, value: Any, place: ast.
             known = [f"{self.text(target.value)}[{k}]" for k in range(len(base))]
             raise GradError(meaning.unknown_member(self.span(target), self.text(target), known))
         self.store(base, key % len(base), value, place)
+    elif isinstance(base, Instance) and isinstance(base.cls.find("__setitem__"), Function):
+        function = base.cls.find("__setitem__")
+        self.call_function(function, [base, key, value], {}, place, base.owner)
     elif isinstance(base, (Node, list, np.ndarray)):
         _set_part(self, target, self.operand(base, target.value), value, place)
     else:
@@ -242,6 +252,9 @@ def rebind(self: Interpreter, target: ast.expr, node: Node, before: Any, place: 
         define(self, target, node, place)  # a part of an array: that array changes
         return
     own = target.id if isinstance(target, ast.Name) else ""
+    if isinstance(target, ast.Call) and isinstance(before, Node):  # `x.view(-1)[0] = 1`
+        changed(self, before, node, place, own)
+        return
     define(self, target, node, place)
     if "jax" not in self.imported:  # its arrays never change
         changed(self, before, node, place, own)
@@ -272,9 +285,12 @@ def _assign(self: Interpreter, statement: ast.Assign) -> None:
             return
         _bind_all(self, statement, value)
         return
-    if _is_bookkeeping(self, statement.targets[0]):
-        if statement.targets[0].attr == "grad":  # type: ignore[attr-defined]
+    if isinstance(target, ast.Attribute) and _is_bookkeeping(self, target):
+        if target.attr == "grad":
             set_zero(self, statement)
+        elif target.attr == "requires_grad" and type(node := self.value(target.value)) is Node:
+            ask_for(node, self.plain_value(statement.value) is not False)
+            return
         self.note(f"`{self.text(statement)}` passed over")
         return
     check_not_updated(self, statement.targets[0], statement.value)
@@ -365,7 +381,8 @@ def _augmented(self: Interpreter, statement: ast.AugAssign) -> None:
             return
         if set_numbers(self, leaf, value, statement):
             return
-    if type(left) is Node and left.shape and type(value) is Node:
+    in_place = type(left) is Node and (left.shape or ("torch" in self.imported and self.is_tensor(left)))
+    if in_place and type(value) is Node:
         rebind(self, target, value, left, statement)
     else:
         define(self, target, value, statement)
@@ -479,7 +496,7 @@ def _called(self: Interpreter, node: ast.Call) -> bool:
         set_mode(self, own, name == "train" and modes[:1] != [False], node)
         return True
     if name == "zero_" and type(own) is Node:
-        return _in_place(self, node)
+        return in_place(self, node) is not None
     if name in PASSED_OVER and (isinstance(called, ast.Attribute) or self.look_up(name) is self.missing):
         if name in SEEDERS and isinstance(called, ast.Attribute):
             return self.seed_generator(node)
@@ -491,7 +508,7 @@ def _called(self: Interpreter, node: ast.Call) -> bool:
         why = "give a random tensor its own `seed=`" if name in SEEDERS else "it changes no value"
         self.note(f"`{_short(self.text(node))}` passed over: {why}")
         return True
-    return _in_place(self, node)
+    return in_place(self, node) is not None
 
 
 def _printed(self: Interpreter, node: ast.Call) -> bool:
@@ -522,8 +539,11 @@ def _is_tape(value: Any) -> bool:
     return type(value) is Module and value.path == "tape"
 
 
-def _in_place(self: Interpreter, node: ast.Call) -> bool:
-    """`w.sub_(lr * g)`, `w.data.copy_(v)`, `nn.init.zeros_(w)`: PyTorch's functions that change what they are given."""
+def in_place(self: Interpreter, node: ast.Call) -> Any:
+    """What a call that changes what it is given leaves there; None if the call is none of these.
+
+    `w.sub_(lr * g)`, `w.data.copy_(v)`, `nn.init.zeros_(w)`, `x.view(-1).mul_(2)`, `torch.empty(3).fill_(1)`.
+    """
     called = node.func
     if isinstance(called, ast.Attribute) and called.attr == "at" and _added_at(self, node, called.value):
         return True
@@ -537,40 +557,73 @@ def _in_place(self: Interpreter, node: ast.Call) -> bool:
     if isinstance(called, ast.Attribute) and called.attr in ASSIGNING and len(node.args) == 1:
         return _assigned_to(self, node, called)
     if not isinstance(called, ast.Attribute) or not called.attr.endswith("_") or called.attr.startswith("_"):
-        return False
+        return None
+    if called.attr in METHODS:
+        return None
     name, target, arguments = called.attr[:-1], called.value, list(node.args)
-    target = without_data(target)
-    if isinstance(self.value(target), Module):
+    current = self.value(without_data(target))
+    of_module = isinstance(current, Module)
+    if of_module:
         if not arguments:
-            return False
-        target = without_data(arguments.pop(0))
-    if not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
-        return False
-    current = self.value(target)
-    if type(current) is Swept:
-        return True
-    if type(current) is not Node:
-        return False
+            return None
+        target = arguments.pop(0)
+        current = self.value(without_data(target))
+    place, target = target, without_data(target)
+    current = current.value if isinstance(current, Input) else current
+    if type(current) is Swept or not isinstance(current, (Node, np.ndarray)):
+        return current if type(current) is Swept else None
     values = [self.value(a) for a in arguments]
     words = {k.arg: self.plain(self.value(k.value)) for k in node.keywords}
     if name == "copy":
         made: Any = values[0] if values else None
     else:
         made = fill(self, name, current.shape, [self.plain(v) for v in values], words, node)
-    leaf = _leaf(self, called.value)
+    if isinstance(current, np.ndarray):  # numbers that have no name yet
+        if made is not None:
+            return made.astype(current.dtype) if isinstance(made, np.ndarray) else made
+        current = self.operand(current, place)
+    addressed = isinstance(target, (ast.Name, ast.Attribute, ast.Subscript))
+    set_outside = self.without_gradient or target is not place
+    leaf = _leaf(self, place) if addressed else current if set_outside and current.op is INPUT else None
     if made is not None:
-        if not set_numbers(self, current, made, node, broadcast=True):
-            rebind(self, target, self.operand(made, node), current, node)
-        return True
-    method = ast.Call(ast.Attribute(target, name, ast.Load()), arguments, node.keywords)
+        if set_numbers(self, current, made, node, broadcast=True):
+            return self.value(loaded(target)) if addressed else current
+        return _becomes(self, target, self.operand(made, node), current, node)
+    if of_module:
+        return None
+    method = ast.Call(ast.Attribute(loaded(target), name, ast.Load()), arguments, node.keywords)
     for part in (method, method.func):
         ast.copy_location(part, node)
-    value = self.value(method)
+    value = self.value(method) if addressed else _of_value(self, method, current)
     if type(value) is Swept or (leaf is not None and self.backwards and self.cut is None):
         update(self, ast.copy_location(ast.Expr(node), node), target)
-    elif leaf is None or not set_numbers(self, leaf, value, node):
-        rebind(self, target, self.operand(value, node), current, node)
-    return True
+        return Swept()
+    if leaf is not None and set_numbers(self, leaf, value, node):
+        return self.value(loaded(target)) if addressed else leaf
+    return _becomes(self, target, self.operand(value, node), current, node)
+
+
+def _of_value(self: Interpreter, call: ast.Call, current: Node) -> Any:
+    """A method of what has been computed already, so that it is not computed once more."""
+    name = "in_place"
+    while name in self.names:
+        name += "_"
+    self.names[name] = current
+    try:
+        call.func.value = ast.copy_location(ast.Name(name, ast.Load()), call)  # type: ignore[attr-defined]
+        return self.value(call)
+    finally:
+        self.names.pop(name, None)
+
+
+def _becomes(self: Interpreter, target: ast.expr, node: Node, before: Any, place: ast.AST) -> Any:
+    """Lets an array, or what an expression is a view of, become a node; gives what the expression then stands for."""
+    if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        rebind(self, target, node, before, place)
+        return self.value(loaded(target))
+    root, views = array_of(self, before)
+    changed(self, before, node, place, "")
+    return follow(self, views, self.current[root], place) if views and root in self.current else node
 
 
 UFUNCS = {"add": "+", "subtract": "-"}
@@ -616,35 +669,44 @@ def _assigned_to(self: Interpreter, node: ast.Call, called: ast.Attribute) -> bo
 
 
 def without_data(target: ast.expr) -> ast.expr:
-    """`w` for `w.data`."""
-    while isinstance(target, ast.Attribute) and target.attr == "data":
-        target = target.value
-    return target
+    """`w` for `w.data` and `w.detach()`, which hold the same numbers."""
+    while True:
+        if isinstance(target, ast.Attribute) and target.attr == "data":
+            target = target.value
+        elif (
+            isinstance(target, ast.Call)
+            and isinstance(target.func, ast.Attribute)
+            and target.func.attr == "detach"
+            and not target.args
+        ):
+            target = target.func.value
+        else:
+            return target
 
 
-def _written_to(self: Interpreter, node: ast.Call, target: ast.expr) -> bool:
+def _written_to(self: Interpreter, node: ast.Call, target: ast.expr) -> Any:
     """`np.clip(g, -5, 5, out=g)`: the result goes to a name that there is already."""
     current = self.value(target)
     if type(current) is not Node:
-        return False
+        return None
     call = ast.copy_location(ast.Call(node.func, node.args, [k for k in node.keywords if k.arg != "out"]), node)
     rebind(self, target, self.operand(self.value(call), node), current, node)
-    return True
+    return self.value(loaded(target))
 
 
-def _changed_by_method(self: Interpreter, node: ast.Call, called: ast.Attribute) -> bool:
+def _changed_by_method(self: Interpreter, node: ast.Call, called: ast.Attribute) -> Any:
     """`x.sort()`, `x.fill(3.0)`: NumPy's methods that change the array itself."""
     current = self.value(called.value)
     if not isinstance(current, (Node, np.ndarray)) or not isinstance(called.value, (ast.Name, ast.Attribute)):
-        return False
+        return None
     if called.attr == "fill" and len(node.args) == 1:
         filled = self.binary("+", np.zeros(current.shape), self.value(node.args[0]), node, (node, node.args[0]))
         rebind(self, called.value, self.operand(filled, node), current, node)
-        return True
+        return Swept()
     function = ast.Attribute(ast.copy_location(ast.Name("np", ast.Load()), node), called.attr, ast.Load())
     call = ast.Call(ast.copy_location(function, node), [loaded(called.value), *node.args], node.keywords)
     rebind(self, called.value, self.operand(self.value(ast.copy_location(call, node)), node), current, node)
-    return True
+    return Swept()
 
 
 def _at_places(self: Interpreter, node: ast.Call, function: ast.Attribute) -> bool:
@@ -672,23 +734,27 @@ def _short(text: str) -> str:
 
 
 def _for(self: Interpreter, statement: ast.For) -> None:
-    values = self.iterate(self.value(statement.iter), statement.iter)
     faults = len(self.problems)
-    for value in values:
+
+    def turn(value: Any) -> None:
         self.count_step(statement)
         define_variable(self, statement.target, value, statement.iter)
-        try:
+        with contextlib.suppress(Continue):
             self.loop_body(statement.body)
-        except Continue:
-            pass
-        except Break:
-            break
         if self.cut is not None:
             self.ended = True
         if self.ended or len(self.problems) > faults:
-            return
-    else:
-        self.block(statement.orelse)
+            raise Left
+
+    source = self.value(statement.iter)
+    if source is ASIDE_VALUE:
+        self.note(f"the loop over `{self.text(statement.iter)}` passed over: it has nothing to do with a derivation")
+        return
+    try:
+        self.each(source, statement.iter, turn)
+    except (Break, Left):
+        return
+    self.block(statement.orelse)
 
 
 def _while(self: Interpreter, statement: ast.While) -> None:
@@ -712,12 +778,51 @@ def _while(self: Interpreter, statement: ast.While) -> None:
 
 
 def _if(self: Interpreter, statement: ast.If) -> None:
-    self.block(statement.body if self.branch(statement.test) else statement.orelse)
+    try:
+        holds = self.branch(statement.test)
+    except GradError as error:
+        asks_gradients = all(problem.code == "gradient-as-value" for problem in error.problems)
+        if not asks_gradients or not _only_about_gradients(self, [*statement.body, *statement.orelse]):
+            raise
+        text = self.text(statement.test)
+        self.note(f"`if {text}` passed over: it asks for gradients, and changes nothing but them")
+        return
+    self.block(statement.body if holds else statement.orelse)
+
+
+def _only_about_gradients(self: Interpreter, statements: list[ast.stmt]) -> bool:
+    """Whether statements do nothing but print, and change gradients once they are there."""
+    for statement in statements:
+        if isinstance(statement, (ast.For, ast.If)):
+            if not _only_about_gradients(self, [*statement.body, *statement.orelse]):
+                return False
+        elif isinstance(statement, (ast.Assign, ast.AugAssign)):
+            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+            if not all(_is_gradient(self, target) for target in targets):
+                return False
+        elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+            called = statement.value.func
+            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            if name not in ("print", *LOOKING) and not (
+                isinstance(called, ast.Attribute) and name.endswith("_") and _is_gradient(self, called.value)
+            ):
+                return False
+        elif not isinstance(statement, ast.Pass):
+            return False
+    return True
+
+
+def _is_gradient(self: Interpreter, target: ast.expr) -> bool:
+    """Whether a target is the gradient of something, `p.grad[:]`."""
+    while isinstance(target, ast.Subscript) or (isinstance(target, ast.Attribute) and target.attr == "data"):
+        target = target.value
+    if isinstance(target, ast.Attribute):
+        return target.attr == "grad"
+    return isinstance(target, ast.Name) and type(self.look_up(target.id)) is Swept
 
 
 def _with(self: Interpreter, statement: ast.With) -> None:
-    first = len(self.graph.nodes)
-    cut = False
+    wanted: bool | None = None
     for item in statement.items:
         place = item.context_expr
         called = place.func if isinstance(place, ast.Call) else place
@@ -725,10 +830,14 @@ def _with(self: Interpreter, statement: ast.With) -> None:
         if name not in CONTEXTS:
             way_out = "write its lines without the `with`"
             raise GradError(meaning.not_in_language(self.span(place), f"`with {self.text(place)}`", way_out))
-        cut = cut or (name in WITHOUT_GRADIENT and not self.own_rule)
+        if name in WITHOUT_GRADIENT:
+            wanted = None if self.own_rule else False
+        elif name == "enable_grad":
+            wanted = True
+        elif name == "set_grad_enabled" and isinstance(place, ast.Call) and place.args:
+            wanted = self.decide(place.args[0])
         if isinstance(item.optional_vars, ast.Name):
             self.names[item.optional_vars.id] = Module("tape")
-    before, self.without_gradient = self.without_gradient, self.without_gradient or cut
     tapes = [
         item.optional_vars.id
         for item in statement.items
@@ -736,14 +845,10 @@ def _with(self: Interpreter, statement: ast.With) -> None:
     ]
     self.tapes += tapes
     try:
-        self.block(statement.body)
+        with self.gradients(wanted):
+            self.block(statement.body)
     finally:
         del self.tapes[len(self.tapes) - len(tapes) :]
-        self.without_gradient = before
-        if cut:
-            for node in self.graph.nodes[first:]:
-                if node.op is not INPUT:
-                    node.differentiable = False
 
 
 PASSED_DECORATORS = (
@@ -765,9 +870,12 @@ PASSED_DECORATORS = (
 def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
     kind = ""
     fixed: tuple[int, ...] = ()
+    gradients: bool | None = None
     for decorator in statement.decorator_list:
         text = self.text(decorator)
         name = text.partition("(")[0].rpartition(".")[2]
+        if name in WITHOUT_GRADIENT or name == "enable_grad":
+            gradients = name == "enable_grad"
         if name == "backward" and isinstance(decorator, ast.Attribute):
             function = self.value(decorator.value)
             if not isinstance(function, Function):
@@ -789,6 +897,7 @@ def _function(self: Interpreter, statement: ast.FunctionDef) -> None:
             raise GradError(meaning.not_in_language(self.span(decorator), f"the decorator `@{text}`", way_out))
     function = self.define_function(statement, statement.name)
     function.kind, function.fixed = kind, fixed
+    function.gradients = gradients
     self.names[statement.name] = function
 
 
@@ -863,6 +972,15 @@ def _assert(self: Interpreter, statement: ast.Assert) -> None:
     self.note(f"`{_short(self.text(statement))}` passed over: it changes no value")
 
 
+def _try(self: Interpreter, statement: ast.Try) -> None:
+    """`try`: its lines are read as if they succeeded."""
+    if statement.handlers:
+        self.note("the lines of `except` passed over: those of `try` are read as if they succeeded")
+    self.block(statement.body)
+    self.block(statement.orelse)
+    self.block(statement.finalbody)
+
+
 def _pass(self: Interpreter, statement: ast.stmt) -> None:
     """`pass` means nothing."""
 
@@ -886,17 +1004,8 @@ def _delete(self: Interpreter, statement: ast.Delete) -> None:
             raise GradError(self.refusal(statement))
 
 
-def _try(self: Interpreter, statement: ast.Try) -> None:
-    """`try`: what is read here does not fail, so its lines are read, and what stands behind `except` is not."""
-    self.block(statement.body)
-    self.block(statement.orelse)
-    self.block(statement.finalbody)
-
-
 STATEMENTS.update(
     {
-        ast.Delete: _delete,
-        ast.Try: _try,
         ast.Assign: _assign,
         ast.AnnAssign: _annotated,
         ast.AugAssign: _augmented,
@@ -916,5 +1025,7 @@ STATEMENTS.update(
         ast.Global: _global,
         ast.Nonlocal: _global,
         ast.Assert: _assert,
+        ast.Try: _try,
+        ast.Delete: _delete,
     }
 )

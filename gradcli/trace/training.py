@@ -8,19 +8,22 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gradcli.graph import INPUT, Node, backward_order
+import numpy as np
+
+from gradcli.differentiate import adjoint_sweep
+from gradcli.graph import INPUT, Adjoint, Graph, Node, backward_order
 from gradcli.graph.dtypes import FLOATS
 from gradcli.graph.op import INFIX
-from gradcli.ops.reduce import total
+from gradcli.ops.reduce import broadcast_to, total
 from gradcli.problems import GradError, meaning
 from gradcli.trace.arrays import owner_of, swept_in
 from gradcli.trace.gradients import gradients
 from gradcli.trace.spelling import LONG_NAMES, STEP_OF_ITS_OWN, root_of
-from gradcli.trace.values import Input, Instance, Module
+from gradcli.trace.values import Bound, Function, Input, Instance, Module
 
 if TYPE_CHECKING:
     from gradcli.trace.interpreter import Interpreter
@@ -62,7 +65,51 @@ def backward(self: Interpreter, node: ast.Call) -> None:
             meaning.wrong_argument(self.span(arguments[0]), "what `backward` starts from", "a node", self.found(output))
         )
     seed = _seed(self, arguments[1], output, self.text(arguments[0])) if len(arguments) == 2 else None
+    if any(k.arg == "create_graph" and self.plain_value(k.value) is True for k in node.keywords):
+        _keep_graph(self, output, seed)
     sweep_from(self, output, seed, arguments[0])
+
+
+class _Differentiated(Adjoint):
+    """The gradients of a graph, written into that graph, where they can be differentiated in their turn."""
+
+    def __init__(self, graph: Graph, line: int) -> None:
+        # a node made under `no_grad` is another thing than the same operation with a way back
+        super().__init__(n for n in graph.nodes if n.differentiable or not n.op.passing(n.operands))
+        self.graph = graph
+        self.line = line
+
+    def _numbered(self, node: Node) -> Node:
+        node.number = len(self.graph.nodes)
+        node.line = self.line
+        self.graph.nodes.append(node)
+        return node
+
+
+def gradients_of(
+    self: Interpreter, output: Node, seed: Node | None, inputs: Sequence[Node] | None = None
+) -> dict[int, Node]:
+    """The gradients of a node as nodes of the same graph, by the number of what they are the gradients of."""
+    order = backward_order(output, inputs, self.graph.nodes)
+    if output not in order:
+        return {}
+    start: Node | float = (
+        1.0 if seed is None and not output.shape else seed or self.graph.constant(np.ones(output.shape))
+    )
+    if isinstance(start, Node) and start.shape != output.shape:
+        start = self.graph.add(broadcast_to, (start,), {"shape": output.shape}, self.line)
+    return adjoint_sweep(order, start, _Differentiated(self.graph, self.line))
+
+
+def _keep_graph(self: Interpreter, output: Node, seed: Node | None) -> None:
+    """`loss.backward(create_graph=True)`: the gradients of leaves are values that may be used."""
+    for number, gradient in gradients_of(self, output, seed).items():
+        if self.graph.nodes[number].op is INPUT:
+            before = self.left_gradients.get(number)
+            both = (before, gradient)
+            self.left_gradients[number] = (
+                gradient if before is None else self.graph.add(INFIX["+"], both, None, self.line)  # type: ignore[arg-type]
+            )
 
 
 def _seed(self: Interpreter, place: ast.expr, output: Node, name: str) -> Node:
@@ -84,6 +131,10 @@ def sweep_from(self: Interpreter, output: Node, seed: Node | None, place: ast.AS
         if self.backwards:
             self.note(f"the gradients of {lines} were set to zero before this backward pass, and are not shown")
         self.backwards = []
+    if not adds and any(b.adds for b in self.backwards):
+        lines = ", ".join(str(b.line) for b in self.backwards)
+        self.note(f"the gradients of line {lines} are shown, to which those of this line are not added")
+        return
     if not adds and self.backwards:
         lines = self.program.source.told(*(b.line for b in self.backwards))
         kept = write_out(self, place)
@@ -91,6 +142,11 @@ def sweep_from(self: Interpreter, output: Node, seed: Node | None, place: ast.AS
         self.note(f"these gradients are shown; those of {lines} are {instead}")
         self.backwards = []
     self.zeroed = False
+    asked = [b for b in self.backwards if not b.adds]
+    if adds and asked:
+        lines = ", ".join(str(b.line) for b in asked)
+        self.note(f"the gradients of this backward pass are shown; those that line {lines} asks for are not")
+        self.backwards = [b for b in self.backwards if b.adds]
     self.backwards.append(Backward(output, seed, self.line, adds))
 
 
@@ -128,10 +184,13 @@ def set_zero(self: Interpreter, node: ast.AST) -> None:
             if not any(n.number in own for each in self.backwards for n in backward_order(each.output)):
                 return
         self.zeroed = True
+        self.left_gradients.clear()
 
 
 def step(self: Interpreter, node: ast.Call) -> None:
-    """`optimizer.step()`: the parameters change, and the pass is over."""
+    """`optimizer.step()`: the parameters change, and the pass is over; a closure makes the pass before."""
+    if node.args and self.cut is None and isinstance(self.value(node.args[0]), (Function, Bound)):
+        self.value(ast.copy_location(ast.Call(node.args[0], [], []), node))
     if self.backwards:
         _end_pass(self, f"`{self.text(node)}` changes the parameters")
     else:

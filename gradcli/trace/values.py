@@ -30,8 +30,16 @@ class Length(int):
     """A number that was counted, by `len(x)` or `x.shape`, and not chosen: no gradient is asked of it."""
 
 
+class Counted(int):
+    """A whole number in a dictionary: it counts something, or is a number that is meant to vary after all."""
+
+
 class Chosen(float):
     """A number that the program declares as one that varies: `Value(0.5)`, `nn.Parameter(torch.tensor(0.5))`."""
+
+
+class Scalar(float):
+    """A tensor of PyTorch's without axes, `torch.tensor(0.5)`, which can change in place."""
 
 
 class Results(tuple[Any, ...]):
@@ -51,12 +59,14 @@ class Owner:
     Its own name may be learnt late, `model = Net()` after the weights were made, so names are put together at the end.
     """
 
-    __slots__ = ("finished", "label", "parent")
+    __slots__ = ("call", "finished", "label", "parent")
 
-    def __init__(self, label: str = "", parent: Owner | None = None) -> None:
+    def __init__(self, label: str = "", parent: Owner | None = None, *, call: bool = False) -> None:
         self.label = label
         self.parent = parent
         self.finished = False
+        self.call = call
+        """Whether it is a call, which ends, and takes its names along."""
 
     def path(self) -> str:
         """`model.fc1`, `params["W1"]`."""
@@ -72,6 +82,15 @@ class Owner:
                 return False
             owner = owner.parent
         return True
+
+
+def passing(owner: Owner | None) -> bool:
+    """Whether something belongs to a call, in the end."""
+    while owner is not None:
+        if owner.call:
+            return True
+        owner = owner.parent
+    return False
 
 
 def joined(above: str, member: str) -> str:
@@ -100,6 +119,8 @@ class Items(list[Any]):
         """A tuple, which does not change."""
         self.grown = False
         """Whether the program used it as Python's list, which `+` makes longer; else it may be meant as a tensor."""
+        self.most: int | None = None
+        """How many entries there may be; a further one drives out the first."""
         self.stacked: Node | None = None
         """The tensor of its entries, once it was needed."""
         self.unique = False
@@ -156,6 +177,10 @@ class Function:
     """`staticmethod`, `classmethod` or `property`, for a method that is one."""
     library: bool = False
     """It belongs to a layer that is known here, and its lines are not the user's."""
+    gradients: bool | None = None
+    """Whether its body is read with or without gradients, as a decorator says; None where none does."""
+    yields: bool = False
+    """It is a generator."""
     calls: int = 0
     rule: Function | None = None
     """The rule of differentiation that the file gives it."""
@@ -237,6 +262,10 @@ class Swept:
     """What it is the gradient of, with which seed, and with respect to which node, where that is one call's result."""
 
 
+ASIDE_VALUE = Swept("aside")
+"""What calls of libraries for plots and the like give: nothing that a derivation could use."""
+
+
 @dataclass(frozen=True, slots=True)
 class Apply:
     """`F.apply` of a class that defines its own rule of differentiation."""
@@ -259,6 +288,19 @@ class Method:
 
     function: Callable[..., Any]
     target: Any
+
+
+@dataclass(eq=False, slots=True)
+class Stream:
+    """What a generator gives, one value after another.
+
+    Its body is read while somebody takes the values, so that a loop which ends early leaves the rest unread.
+    """
+
+    run: Callable[[Callable[[Any], None]], None]
+    """Hands every value to a function."""
+    taken: int = 0
+    """How many values `next` has taken."""
 
 
 @dataclass(frozen=True, slots=True)

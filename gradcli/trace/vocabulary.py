@@ -68,12 +68,11 @@ PASSED_OVER = frozenset(
         "manual_seed",
         "seed",
         "retain_grad",
-        "requires_grad_",
         "zero_",
         "set_printoptions",
     }
-    | {"clip_grad_norm_", "clip_grad_value_", "watch", "save", "figure", "legend", "xlabel", "ylabel", "title"}
-    | {"apply_gradients", "set_seed", "display", "eval", "train", "show", "plot", "set_default_dtype", "zero_grads"}
+    | {"watch", "save", "figure", "legend", "xlabel", "ylabel", "title"}
+    | {"display", "eval", "train", "show", "plot", "set_default_dtype", "zero_grads"}
 )
 """Functions and methods whose line has no meaning for a derivation."""
 
@@ -136,13 +135,14 @@ LEFT_OUT: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFor: ("an `async for` loop", "write it without `async`"),
     ast.AsyncFunctionDef: ("an `async` function", "write it without `async`"),
     ast.Starred: ("a starred expression here", "write the entries out"),
-    ast.Try: ("`try`", "write its lines without the `try`"),
     ast.Raise: ("`raise`", "change what leads here: this line stops the program"),
     ast.Delete: ("`del` of this", "leave it out"),
     ast.Return: ("`return` outside a function", "leave it out, or give the value a name"),
     ast.Break: ("`break` outside a loop", "leave it out"),
     ast.Continue: ("`continue` outside a loop", "leave it out"),
     ast.Await: ("`await`", "leave it out"),
+    ast.Yield: ("`yield` outside a function", "leave it out"),
+    ast.YieldFrom: ("`yield` outside a function", "leave it out"),
     ast.Match: ("`match`", "write it with `if` and `elif`"),
     ast.AsyncWith: ("`async with`", "leave it out"),
     ast.TryStar: ("`try`", "write its lines without the `try`"),
