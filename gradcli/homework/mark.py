@@ -144,9 +144,9 @@ class Marked:
     @property
     def statements(self) -> list[Mark]:
         """One mark a statement: of one that a loop passes several times, the first of those that say most."""
-        passes: dict[tuple[str, int, str], list[Mark]] = {}
+        passes: dict[tuple[object, ...], list[Mark]] = {}
         for mark in self.marks:
-            passes.setdefault((mark.line.file, mark.line.line, mark.line.text), []).append(mark)
+            passes.setdefault(mark.line.statement, []).append(mark)
         chosen = []
         for marks in passes.values():
             mark = min(marks, key=lambda m: (not m.first_wrong, _TELLING.index(m.verdict), not m.notes))

@@ -362,9 +362,9 @@ class Marking(Supposing):
 
     def _name_slip(self, marks: list[Mark]) -> None:
         """Names the slips of wrong lines; one that lies in a helper points there."""
-        named: set[tuple[str, int, str]] = set()
+        named: set[tuple[object, ...]] = set()
         for mark in marks:
-            statement = mark.line.file, mark.line.line, mark.line.text
+            statement = mark.line.statement
             if mark.verdict is not Verdict.WRONG or mark.line.kind is Kind.ORDER or statement in named:
                 continue
             named.add(statement)

@@ -19,7 +19,7 @@ from gradcli.graph import CONSTANT, INPUT, SYMBOL, Node
 from gradcli.homework.points import Evaluator, Point
 from gradcli.homework.sheet import Kind, Sheet, Target
 from gradcli.homework.spelling import Spelling
-from gradcli.language import Program
+from gradcli.language import Part, Program
 from gradcli.ops.create import Limits
 from gradcli.problems import GradError
 from gradcli.trace.expressions import Silent
@@ -56,6 +56,15 @@ class Pasted(Interpreter):
         self._evaluator = Evaluator(sheet)
         self._here = Point(sheet, list(sheet.report.values))
 
+    def bring(self, part: Part) -> None:
+        """Takes over what the formula file imports."""
+        self.part = part
+        for statement in part.statements:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                self.line = part.line_of(statement)
+                super()._guarded(statement)
+        self.result.notes.clear()
+
     # What the lines turn on ------------------------------------------------------------------------------
 
     def value_of(self, node: Node) -> Any:
@@ -63,6 +72,8 @@ class Pasted(Interpreter):
         value = self._evaluator.students(node, self._here)
         if value is None:
             raise CannotEvaluate(node, "a line that it uses has no value")
+        if np.asarray(value).dtype.kind in "iu":
+            self.sheet.decided.append((node, value))
         return value
 
     def whole_values(self, node: Node) -> Any:
@@ -83,6 +94,10 @@ class Pasted(Interpreter):
         node = super()._input(value, owner, member, place)
         node.op, node.differentiable = CONSTANT, False
         return node
+
+    def _is_written(self, node: Node) -> bool:
+        """Whether an array is made of written numbers alone, and becomes an input: none does here."""
+        return False
 
     def plain(self, value: Any) -> Any:
         """A value as a plain number; other points at which lines are compared keep to those of the file."""

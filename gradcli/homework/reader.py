@@ -136,7 +136,10 @@ class _Reader(Pasted):
         Where that file is the answers file, too, those up to the definition of the output.
         """
         program = read(self.sheet.report.traced.source)
-        statements = [statement for part in program.parts() for statement in part.statements]
+        statements = []
+        for part in program.parts():
+            statements += part.statements
+            self.bring(part)
         if program.source.text == self.program.source.text:
             name = self.sheet.output.name
             defining = [at for at, statement in enumerate(statements) if _defines(statement, name)]
@@ -686,10 +689,10 @@ def finish(sheet: Sheet) -> None:
 
 def _find_parts(sheet: Sheet) -> None:
     """Finds lines that a loop passes for one row or entry after another: they are about a part of a node only."""
-    passes: dict[tuple[str, int, str], list[Line]] = {}
+    passes: dict[tuple[object, ...], list[Line]] = {}
     for line in sheet.lines:
         if line.where:
-            passes.setdefault((line.file, line.line, line.text), []).append(line)
+            passes.setdefault(line.statement, []).append(line)
     for lines in passes.values():
         for line in lines if len(lines) > 1 else ():
             node, expression = line.node, line.expression

@@ -93,6 +93,11 @@ class Line:
         return (None, self.line) if self.span is None else self.span.source.place(self.line)
 
     @property
+    def statement(self) -> tuple[object, ...]:
+        """What the lines have in common that are passes of one statement of the text."""
+        return self.file, self.place, self.text
+
+    @property
     def said(self) -> str:
         """Its line in words: `line 4`, or `cell 2, line 1`."""
         return f"line {self.line}" if self.span is None else self.span.source.told(self.line)

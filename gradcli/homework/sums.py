@@ -260,11 +260,11 @@ Values = list[Any]
 
 def _last_of_loop(steps: Sequence[_Step]) -> int:
     """The last pass of the line that adds most often: where a contribution is missing, it is missed there."""
-    lines = [(step.line.file, step.line.line) for step in steps if any(np.any(v) for v in step.adds)]
+    lines = [step.line.statement for step in steps if any(np.any(v) for v in step.adds)]
     if not lines:
         return len(steps) - 1
     most = max(lines, key=lines.count)
-    return max(n for n, s in enumerate(steps) if (s.line.file, s.line.line) == most)
+    return max(n for n, s in enumerate(steps) if s.line.statement == most)
 
 
 def _paired(adds: Sequence[Values], pieces: Sequence[list[Any]], last: int) -> list[Values] | None:
@@ -346,7 +346,7 @@ def overwriting(supposing: Supposing, line: Line) -> dict[int, list[Any]] | None
     chain = chain_of(supposing, line)
     if not 1 < len(chain) <= MOST_STEPS:
         return None
-    statements = dict.fromkeys((each.file, each.line) for each in chain if each.added is not None)
+    statements = dict.fromkeys(each.statement for each in chain if each.added is not None)
     ways = [set(statements), *({statement} for statement in statements)] if len(statements) > 1 else [set(statements)]
     for adding in ways if statements else ():
         totals = _added_up(supposing, chain, adding)
@@ -355,14 +355,14 @@ def overwriting(supposing: Supposing, line: Line) -> dict[int, list[Any]] | None
         changed = {}
         for each, total, own in totals:
             differs = any(o is None or not same(o, t) for o, t in zip(own[1:], total[1:], strict=True))
-            if differs and (each.file, each.line) in adding and each.added is not None:
+            if differs and each.statement in adding and each.added is not None:
                 changed[each.index] = total
         return changed or None
     return None
 
 
 def _added_up(
-    supposing: Supposing, chain: Sequence[Line], adding: set[tuple[str, int]]
+    supposing: Supposing, chain: Sequence[Line], adding: set[tuple[object, ...]]
 ) -> list[tuple[Line, list[Any], list[Any]]] | None:
     """Every line of a chain, with what it reaches if some statements add, and what it reaches as it stands.
 
@@ -373,7 +373,7 @@ def _added_up(
     totals: list[Any] = [None] * len(points)
     for each in chain:
         before = _before(each) if each is not chain[0] else None
-        expression = each.added if (each.file, each.line) in adding and each.added is not None else each.expression
+        expression = each.added if each.statement in adding and each.added is not None else each.expression
         if expression is None or not each.fits:
             return None
         new, own = [], []

@@ -22,7 +22,7 @@ dbnvar = (-0.5*(bnvar + 1e-5)**-1.5) * dbnvar_inv
 dbndiff2 = (1.0/(n-1))*torch.ones_like(bndiff2) * dbnvar
 dbndiff += (2*bndiff) * dbndiff2
 dhprebn = dbndiff.clone()
-dbnmeani = (-dbndiff).sum(0)
+dbnmeani = (-dbndiff).sum(0, keepdim=True)
 dhprebn += 1.0/n * (torch.ones_like(hprebn) * dbnmeani)
 dembcat = dhprebn @ W1.T
 dW1 = embcat.T @ dhprebn
