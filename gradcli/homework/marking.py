@@ -120,7 +120,7 @@ class Marking(Supposing):
         values = self._given_values(line)
         if line.written is not None and not line.written.exact:
             return self._numeric_helper(line, values)
-        meaning = self._meaning(line, values)
+        meaning = self._meaning(line, values) if self.may_be_gradient(line, values) else None
         factor = meaning[1] if meaning is not None and line.index not in self.supposed.dropped else 1.0
         if meaning is not None and line.index in self.supposed.dropped and meaning[1] != 1:
             node = meaning[0]
@@ -356,6 +356,8 @@ class Marking(Supposing):
             if state.verdict is Verdict.HELPER:
                 about = state.meaning[0] if state.meaning is not None and state.meaning[1] == 1 else None
                 about = about if of is self.sheet.output else None
+            if state.factor != 1:
+                continue  # it is a multiple of the gradient that the formula needs
             if about is not None and about is not node and other.leaf is not None and not other.continued:
                 named[about.number] = other
         return named

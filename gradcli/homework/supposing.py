@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -253,17 +253,17 @@ class Supposing(Knowledge, ABC):
     def _is_unknown(self, helper: Line) -> bool:
         """Whether a helper may be meant as a gradient, and is none, or a multiple of one."""
         meaning = self.states[helper.index].meaning
-        return (meaning is None or meaning[1] != 1) and self._may_be_gradient(helper)
+        return (meaning is None or meaning[1] != 1) and self.may_be_gradient(helper, self.states[helper.index].intended)
 
-    def _may_be_gradient(self, helper: Line) -> bool:
+    def may_be_gradient(self, helper: Line, values: Sequence[Any]) -> bool:
         """Whether a helper may be meant as a gradient: by its name, or because it is no forward value of any shape."""
         if helper.expression is None or helper.expression.dtype not in FLOATS:
             return False
         if _GRADIENT_LIKE.match(helper.target.name):
             return True
-        if len(self.points.all) < 2 or (value := self.states[helper.index].intended[1]) is None:
+        if len(self.points.all) < 2 or values[1] is None:
             return True
-        flat = np.ravel(numbers(value))
+        flat = np.ravel(numbers(values[1]))
         forward = (v for n, v in zip(self.sheet.forward, self.points.all[1].values, strict=True) if n.dtype in FLOATS)
         return not any(np.size(v) == flat.size and same(flat, np.ravel(v)) for v in forward)
 
