@@ -180,3 +180,37 @@ def test_lines_that_depend_on_a_condition_are_compared_where_it_holds() -> None:
 def test_a_name_of_no_node_is_said_not_to_be_marked() -> None:
     told = marked(NET, "dp = 2*p\ngradOfWeights = outer(dp, 2*h)\n")
     assert told.notes == ("`gradOfWeights` is not marked: nothing says which gradient it is",)
+
+
+FIT = "x = [[1.0, 2.0], [0.5, -1.0]]\nW = [[0.3], [0.7]]\ny = [[1.0], [0.0]]\ne = x @ W - y\nL = 0.5 * np.sum(e ** 2)\n"
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        "dW = x.T @ e\nW -= 0.1 * dW\n",
+        "dW = x.T @ e\nW = W - 0.1 * dW\nprint(W)\n",
+        "parts = []\nparts.append(x.T @ e)\ndW = parts[0]\n",
+        "dW = np.zeros((2, 1))\nnp.add.at(dW, [0, 1], x.T @ e)\n",
+        "grads = {'W': np.zeros((2, 1))}\ngrads['W'][0] += x.T[0] @ e\ngrads['W'][1:] += x.T[1:] @ e\n",
+        "dW = 0\ni = 1\nwhile i >= 0:\n    e = x[i:i+1] @ W - y[i:i+1]\n    dW += x[i:i+1].T @ e\n    i -= 1\n",
+    ],
+)
+def test_what_programs_do_besides_is_no_mistake(answers: str) -> None:
+    told = marked(FIT, answers)
+    assert told.right, told.lines
+
+
+@pytest.mark.parametrize(
+    "name", ["dW", "gW", "g_W", "W_g", "grad_W", "gradW", "nabla_W", "gradient_W", "W_grad", "dLdW"]
+)
+def test_names_of_gradients(name: str) -> None:
+    assert marked(FIT, f"{name} = x.T @ e\n").counts["right"] == 1
+    assert not marked(FIT, f"{name} = x.T @ e * 3\n").right
+
+
+def test_what_is_done_to_a_right_gradient_is_the_mistake() -> None:
+    for line in ("dW /= 2", "dW += 0.1 * W"):
+        told = marked(FIT, f"dW = x.T @ e\n{line}\n")
+        assert told.first is not None
+        assert told.first.line == 2

@@ -143,7 +143,7 @@ class Marking(Supposing):
         best: Meaning | None = None
         if len(values) < 2:
             return None
-        for node in self._multiples(values[1]):
+        for node in self._multiples(values[1:]):
             truths = [p.gradient(node) for p in self.points.all]
             factor = common_multiple(values[1:], truths[1:])
             if factor is None:
@@ -153,17 +153,19 @@ class Marking(Supposing):
             best = best or (node, factor)
         return best
 
-    def _multiples(self, value: Any) -> list[Node]:
-        """The nodes of whose gradients, at the first generic point, a value is nearly a multiple."""
-        shape = np.shape(value)
+    def _multiples(self, values: Sequence[Any]) -> list[Node]:
+        """The nodes of whose gradients values are nearly a multiple, one at every generic point."""
+        shape = np.shape(values[0])
         if shape not in self._gradients:
             nodes = [node for node in self._candidates() if node.shape == shape]
-            rows = np.zeros((len(nodes), np.size(value)))
+            rows = np.zeros((len(nodes), len(values) * np.size(values[0])))
             for row, node in zip(rows, nodes, strict=True):
-                row[:] = np.ravel(numbers(self.points.all[1].gradient(node)))
+                row[:] = np.ravel([numbers(point.gradient(node)) for point in self.points.all[1:]])
             self._gradients[shape] = nodes, rows
         nodes, rows = self._gradients[shape]
-        flat = np.ravel(numbers(value))
+        if any(v is None or np.shape(v) != shape for v in values):
+            return []
+        flat = np.ravel([numbers(v) for v in values])
         if not nodes or not np.all(np.isfinite(flat)):
             return []
         with np.errstate(all="ignore"):
@@ -244,6 +246,8 @@ class Marking(Supposing):
             factor = common_multiple(values[1:], truths[1:])
             if factor is not None and abs(factor - 1) > 1e-9:
                 return State(Verdict.SCALED, self._times(truths, factor), factor=factor)
+        if line.kind is Kind.GRADIENT and self._is_of_a_namesake(line, values):
+            return State(Verdict.RIGHT, values, exact=True)
         if line.index not in self.supposed.plain and line.kind is Kind.GRADIENT:
             meaning = self._meaning(line, values)
             other = meaning is not None and meaning[1] == 1 and meaning[0] is not line.node
@@ -251,6 +255,14 @@ class Marking(Supposing):
                 note = f"a name for {self._said(meaning[0])}, as which it is used"
                 return State(Verdict.HELPER, values, 1.0, meaning, notes=[note])
         return None
+
+    def _is_of_a_namesake(self, line: Line, values: list[Any]) -> bool:
+        """Whether a line of a loop is the gradient of another node of the same name: the loop may go either way."""
+        if not line.where or line.node is None:
+            return False
+        meaning = self._meaning(line, values)
+        names = [each.name.partition("'")[0] for each in (line.node, meaning[0])] if meaning is not None else []
+        return meaning is not None and meaning[1] == 1 and names[0] == names[1]
 
     def _said(self, node: Node) -> str:
         """A node's gradient in words."""

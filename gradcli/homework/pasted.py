@@ -24,7 +24,7 @@ from gradcli.ops.create import Limits
 from gradcli.problems import GradError
 from gradcli.trace.expressions import Silent
 from gradcli.trace.interpreter import Interpreter
-from gradcli.trace.values import Class, Function, Instance, Items, Owner, Pick, Scope, Table, entry_label
+from gradcli.trace.values import Class, Function, Input, Instance, Items, Owner, Pick, Scope, Table, entry_label
 
 _GRADIENTS = re.compile(r"grad|^d$|^g$|^d_|^dparam|deriv", re.IGNORECASE)
 """Names of dictionaries whose entries are the gradients of what bears the entry's name."""
@@ -43,7 +43,7 @@ class Pasted(Interpreter):
         self.names = self.globals = environment
         self.spelling = spelling
         self.raw = dict(sheet.report.traced.raw)
-        self._around: list[tuple[ast.For, Scope] | str] = []
+        self._around: list[tuple[ast.For | ast.While, Scope] | str] = []
         self.call = self._calls = 0
         """The number of the call that is being read, and of the last one; 0 outside of functions."""
         self._uncalled = False
@@ -128,7 +128,7 @@ class Pasted(Interpreter):
     # Where a line stands -----------------------------------------------------------------------------
 
     @contextmanager
-    def _inside(self, place: tuple[ast.For, Scope] | str) -> Iterator[None]:
+    def _inside(self, place: tuple[ast.For | ast.While, Scope] | str) -> Iterator[None]:
         self._around.append(place)
         try:
             yield
@@ -136,7 +136,7 @@ class Pasted(Interpreter):
             self._around.pop()
 
     def _guarded(self, statement: ast.stmt) -> None:
-        if isinstance(statement, ast.For):
+        if isinstance(statement, (ast.For, ast.While)):
             with self._inside((statement, self.names)):
                 super()._guarded(statement)
             return
@@ -161,8 +161,9 @@ class Pasted(Interpreter):
                 parts += [place] if place else []
                 continue
             loop, scope = place
-            for name in ast.walk(loop.target):
-                if isinstance(name, ast.Name) and (shown := self._shown(scope.get(name.id))):
+            moved = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+            for name in ast.walk(loop.target if isinstance(loop, ast.For) else loop.test):
+                if isinstance(name, ast.Name) and name.id in moved and (shown := self._shown(scope.get(name.id))):
                     parts.append(f"{name.id} = {shown}")
         return ", ".join(dict.fromkeys(parts))
 
@@ -175,6 +176,8 @@ class Pasted(Interpreter):
             if whole is not None and np.ndim(whole) == 1:
                 return str(whole[value.key])
             return f"{value.base.name}[{value.key}]" if value.base.name else ""
+        if type(value) is Node and value.number not in self.sheet.lines_of:
+            value = self.whole_number(value)
         return str(value) if isinstance(value, (int, str)) else ""
 
     def __contains__(self, name: object) -> bool:
@@ -197,12 +200,16 @@ class Pasted(Interpreter):
             return Target(Kind.HELPER, ast.unparse(place)) if free else None
         if found.kind is Kind.VALUE and self.in_function:
             return Target(Kind.HELPER, found.name)
-        if found.kind is Kind.VALUE and found.node is not None and self._looped():
-            several = len(self.spelling.versions(found.node)) > 1
-            return Target(Kind.HELPER, found.name) if several else found
+        if found.kind is Kind.VALUE and (self._looped() or self._is_update(found, right)):
+            return Target(Kind.HELPER, found.name)
         if found.kind is Kind.HELPER and isinstance(place, ast.Name):
             return self._of_call(place.id) or found
         return self._of_pass(found, place, right) if isinstance(place, ast.Name) else found
+
+    def _is_update(self, target: Target, right: ast.expr | None) -> bool:
+        """Whether a line gives an input other numbers, as a step of training does: `W = W - lr * dW`."""
+        inner = right is not None and any(isinstance(n, ast.Name) and n.id == target.name for n in ast.walk(right))
+        return inner and target.node is not None and not target.node.operands
 
     def _of_call(self, word: str) -> Target | None:
         """The gradient that `dW` names where W is a name of the call, or another name for a node of the file."""
@@ -247,13 +254,15 @@ class Pasted(Interpreter):
         match left:
             case ast.Subscript(ast.Constant(), _):
                 return left
-            case ast.Subscript(base, key) if isinstance(base, (ast.Name, ast.Attribute)):
+            case ast.Subscript(base, key) if isinstance(base, (ast.Name, ast.Attribute, ast.Subscript)):
                 holder = self._held(base)
                 if holder is not None and not isinstance(holder, (Table, Items)):
                     return left
                 found = self._quietly(key)
                 if isinstance(found, str):
-                    return self._of_entry(self.text(base), found, left)
+                    return self._of_entry(self._path(base), found, left)
+                if isinstance(holder, Items) and isinstance(found, int):
+                    found %= max(1, len(holder))
                 if isinstance(base, ast.Name) and type(found) in (int, tuple) and not _holds_slices(found):
                     settled = ast.Subscript(base, ast.parse(repr(found), mode="eval").body, ast.Load())
                     return ast.copy_location(settled, left)
@@ -268,8 +277,21 @@ class Pasted(Interpreter):
                     return gradient or Target(Kind.HELPER, self.text(left))
         return left
 
+    def _path(self, base: ast.expr) -> str:
+        """How a container is written, with the keys that it stands under: `grads["a"]`."""
+        if isinstance(base, ast.Subscript):
+            key = self._quietly(base.slice)
+            return f"{self._path(base.value)}{entry_label(key)}" if isinstance(key, (str, int)) else self.text(base)
+        return self.text(base)
+
     def _of_entry(self, holder: str, key: str, left: ast.expr) -> Target:
         """What an entry of a dictionary is about: `grads["dW1"]`, `grads["W1"]`."""
+        outer, bracket, rest = holder.partition("[")
+        if bracket and _GRADIENTS.search(outer):  # grads["a"]["w"] of params["a"]["w"]
+            end = f"[{rest}{entry_label(key)}"
+            nodes = [n for name, n in self.spelling.nodes.items() if name.endswith(end) and n.differentiable]
+            if len(nodes) == 1:
+                return self.spelling.gradient(nodes[0])
         found = self.spelling.target(ast.copy_location(ast.Name(key, ast.Load()), left))
         if found is not None and found.kind is Kind.GRADIENT:
             return found
@@ -319,11 +341,15 @@ class Pasted(Interpreter):
 
     def hold(self, left: ast.expr, value: Any) -> bool:
         """Puts a value where a left side says: a name, an entry, an attribute.  Whether there is such a place."""
+        if isinstance(value, (Table, Items)):
+            for key, each in list(value.items() if isinstance(value, Table) else enumerate(value)):
+                if isinstance(each, (np.ndarray, Input)):
+                    value[key] = self.operand(each, left)
         match left:
             case ast.Name(name):
                 self.declared.get(name, self.names)[name] = value
                 return True
-            case ast.Subscript(base, key) if isinstance(base, (ast.Name, ast.Attribute)):
+            case ast.Subscript(base, key) if isinstance(base, (ast.Name, ast.Attribute, ast.Subscript)):
                 holder = self._held(base)
                 if holder is None and isinstance(base, ast.Name):
                     holder = self.names[base.id] = Table(family=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from math import prod
 from typing import Any
 
 from gradcli.evaluate import CannotEvaluate
@@ -110,12 +111,18 @@ class _Reader(Pasted):
         self.claims_only = claims_only
         self.answer = answer
         self.places: dict[tuple[int, int], Span] = {}
+        self.holders: dict[int, Any] = {}
+        """The containers and objects in which lines stand, kept so that none gets the `id` of another."""
+        self.counting: set[str] = set()
+        """The names that the program uses in indices and as counts."""
 
     def run_lines(self) -> list[Problem]:
         """Reads the whole program; the faults of syntax that it has."""
         forward = set() if self.claims_only or self.answer is not None else self._forward_statements()
         for part in self.program.parts():
             self.part = part
+            for statement in part.statements:
+                self.counting |= _counting(statement)
             self.problems.extend([] if self.claims_only else part.problems)
             for statement in part.statements:
                 if ast.dump(statement) in forward:
@@ -201,6 +208,7 @@ class _Reader(Pasted):
             return
         if isinstance(statement, ast.Return) and self.active:
             self._return(statement)
+        statement = _added_at(statement)
         results = _results(statement)
         claims = [] if results is not None else list(_claims(statement))
         if results is not None:
@@ -335,6 +343,7 @@ class _Reader(Pasted):
         *,
         equality: bool = False,
         result: tuple[Any] | Exception | None = None,
+        scope: int | None = None,
     ) -> None:
         """Adds the line of `left = right`, or, for an `update`, of `left` after some of its entries were changed.
 
@@ -352,7 +361,8 @@ class _Reader(Pasted):
             self.span(right),
             where=self.where(),
             local=self.is_local(left, target),
-            scope=self.call if isinstance(left, ast.Name) else 0,
+            scope=self._scope(left) if scope is None else scope,
+            call=self.call,
         )
         around = self.places
         if result is None:
@@ -382,6 +392,7 @@ class _Reader(Pasted):
             used = self.answer is None or self.answer.used
             if not equality and self._says_nothing(line, left, value, said=result is None):
                 if used:
+                    self._claim_entries(text, left, right)
                     return
                 raise GradError(homework.unknown_answer(self.span(left), line.target.name, self._names_to_claim()))
             if equality and line.kind is Kind.HELPER:  # `n == 3` states something, of a name that nothing bears
@@ -404,6 +415,26 @@ class _Reader(Pasted):
             line.references = self._lines_named(right)
         self._bind(line, left, changed=update is not None)
         self.sheet.lines.append(line)
+
+    def _claim_entries(self, text: str, left: ast.expr, right: ast.expr) -> None:
+        """Adds a line for every gradient in a list of them: `nabla_w = [a + b for a, b in zip(nabla_w, more)]`."""
+        holder = self._held(left) if isinstance(left, (ast.Name, ast.Attribute)) else None
+        for at, entry in enumerate(list(holder) if isinstance(holder, Items) else ()):
+            new = type(entry) is Node and entry.number >= self.sheet.first and entry.number not in self.sheet.lines_of
+            place = ast.copy_location(ast.Subscript(loaded(left), ast.Constant(at), ast.Store()), left)
+            target = self.target(place) if new and entry.dtype in FLOATS else None
+            if target is not None and target.kind is Kind.GRADIENT:
+                self._claim(text, place, right, result=(entry,), scope=self.call)
+
+    def _scope(self, left: ast.expr) -> int:
+        """Where a name is known: in a call, or in the container or object that holds it."""
+        if isinstance(left, ast.Name):
+            return self.call
+        holder = self._held(left.value) if isinstance(left, (ast.Subscript, ast.Attribute)) else None
+        if not isinstance(holder, (Table, Items, Instance)):
+            return 0
+        self.holders[id(holder)] = holder
+        return id(holder)
 
     def _lines_named(self, right: ast.expr) -> tuple[int, ...]:
         """The lines whose names stand in a right side that cannot be read."""
@@ -472,6 +503,12 @@ class _Reader(Pasted):
 
         `said` is whether the right side is written there.
         """
+        if isinstance(value, list) and type(value) is not Items and (not value or self._is_container(value)):
+            value = Items(value)
+        if isinstance(value, Items) and (not value or any(part is None for part in value)):
+            return self.hold(left, value)  # a list to be filled
+        if isinstance(value, (Table, Instance, Function, Class)) or self._is_several(value, line.node):
+            return self.hold(left, value)
         if line.kind is Kind.GRADIENT and type(value) is Node:
             earlier = self.sheet.stands_for(value)  # it was marked where it was found
             again = earlier is not None and earlier.target == line.target and not earlier.local
@@ -480,7 +517,11 @@ class _Reader(Pasted):
             return False
         if type(value) is Node:
             known = value.number < self.sheet.first or (value.number in self.sheet.lines_of and not said)
-            return (known or self._counts(value)) and self.hold(left, value)
+            if not known and isinstance(left, ast.Name) and left.id in self.counting:
+                whole = self.whole_number(value)
+                value = whole if type(whole) is int else value
+            if type(value) is Node:
+                return (known or self._counts(value)) and self.hold(left, value)
         whole = isinstance(value, int) or (isinstance(value, tuple) and all(isinstance(v, int) for v in value))
         plain = whole or value is None or isinstance(value, (str, *_NO_NUMBERS))
         plain = plain or (self.in_function and isinstance(value, float))
@@ -499,6 +540,13 @@ class _Reader(Pasted):
             stack += [o for o in node.operands if o.number not in seen]
             seen |= {o.number for o in node.operands}
         return True
+
+    def _is_several(self, value: Any, node: Node | None) -> bool:
+        """Whether a list holds arrays, and is not an array itself: one gradient for every layer, say."""
+        if not isinstance(value, list) or not self._is_container(value) or node is None:
+            return False
+        shapes = {getattr(self.picked(v, ast.Constant(0)) if type(v) is Pick else v, "shape", None) for v in value}
+        return len(shapes) > 1 or (len(value), *(shapes.pop() or ())) != node.shape
 
     def _is_container(self, value: Any) -> bool:
         """Whether something holds several things, and is no tensor written as a list."""
@@ -613,6 +661,31 @@ def _is_after(value: Any, output: Node) -> bool:
     return type(value) is Node and value.number > output.number
 
 
+def _counting(statement: ast.stmt) -> set[str]:
+    """The names that stand in indices, and in what is counted through."""
+    found: set[str] = set()
+    for part in ast.walk(statement):
+        places: list[ast.AST] = []
+        if isinstance(part, ast.Subscript):
+            places = [part.slice]
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id in ("range", "slice"):
+            places = list(part.args)
+        found |= {n.id for place in places for n in ast.walk(place) if isinstance(n, ast.Name)}
+    return found
+
+
+def _added_at(statement: ast.stmt) -> ast.stmt:
+    """`np.add.at(dW, rows, dx)` as the change of some entries that it is."""
+    match statement:
+        case ast.Expr(
+            ast.Call(ast.Attribute(ast.Attribute(_, "add" | "subtract" as name), "at"), [whole, key, value], [])
+        ):
+            target = ast.copy_location(ast.Subscript(loaded(whole), key, ast.Store()), whole)
+            sign = ast.Add() if name == "add" else ast.Sub()
+            return ast.copy_location(ast.AugAssign(target, sign, value), statement)
+    return statement
+
+
 def _defines(statement: ast.stmt, name: str) -> bool:
     """Whether a statement gives a name to something."""
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
@@ -691,12 +764,17 @@ def _find_parts(sheet: Sheet) -> None:
     """Finds lines that a loop passes for one row or entry after another: they are about a part of a node only."""
     passes: dict[tuple[object, ...], list[Line]] = {}
     for line in sheet.lines:
-        if line.where:
-            passes.setdefault(line.statement, []).append(line)
+        passes.setdefault(line.statement, []).append(line)
     for lines in passes.values():
+        if len({line.call for line in lines}) > 1 and len({line.target.name for line in lines}) == 1:
+            for line in lines:
+                line.local = line.about_gradient  # what each of several calls finds need not be all of a gradient
+        nowhere = not any(n.node and n.expression and n.node.shape == n.expression.shape for n in lines)
         for line in lines if len(lines) > 1 else ():
             node, expression = line.node, line.expression
             if node is None or expression is None or line.target.key:
                 continue
-            if line.kind is Kind.VALUE or len(expression.shape) < len(node.shape):
+            part = nowhere and prod(expression.shape) < prod(node.shape)
+            own = node is sheet.output or len(expression.shape) < len(node.shape) or part
+            if line.kind is Kind.VALUE or own:
                 line.target = Target(Kind.HELPER, line.text.partition("=")[0].strip(" +-*/@"))

@@ -54,6 +54,8 @@ class Line:
     """In which pass of a loop or which call it stands: `t = 3`."""
     local: bool = False
     """Whether its name is one of a function's call."""
+    call: int = 0
+    """The call in which it stands; 0 outside of functions."""
     scope: int = 0
     """The call in which its name is known; 0 outside of functions."""
     expression: Node | None = None

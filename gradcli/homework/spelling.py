@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gradcli.graph import Node
+from gradcli.trace.spelling import LONG_NAMES
 
 
 class Kind(StrEnum):
@@ -115,7 +116,8 @@ class Spelling:
         stems = list(self.stems(word))
         named = (self._varying(stem) for stem in stems)
         members = (self._members.get(stem) for stem in stems)
-        return next((node for node in (*named, *members) if node is not None), None)
+        longer = (self._varying(name) for stem in stems for name in _longer(stem))
+        return next((node for node in (*named, *members, *longer) if node is not None), None)
 
     def stems(self, word: str) -> Iterator[str]:
         """What `dz`, `d_z`, `dL_dz`, … leave of a word when what says "gradient" is taken off."""
@@ -123,13 +125,13 @@ class Spelling:
             for before in (f"d{output}_d", f"d{output}d"):
                 if word.startswith(before) and len(word) > len(before):
                     yield word[len(before) :]
-        for before in ("grad_", "grad", "d_", "d"):
+        for before in ("gradient_", "grad_", "grad", "nabla_", "d_", "d", "g_", "g"):
             if word.startswith(before) and len(word) > len(before):
                 stem = word[len(before) :]
                 yield stem
                 if before == "grad":  # gradWeights
                     yield stem[0].lower() + stem[1:]
-        for after in ("_grad", "_gradient"):
+        for after in ("_grad", "_gradient", "_g"):
             if word.endswith(after):
                 yield word[: -len(after)]
 
@@ -330,6 +332,13 @@ def _parted(left: ast.expr) -> tuple[ast.expr, ast.Subscript | None]:
         whole = ast.BinOp(left.left, left.op, left.right.value)
         return ast.copy_location(whole, left), left.right
     return left, None
+
+
+def _longer(stem: str) -> Iterator[str]:
+    """The long names of what a name of one letter stands for: `weights[1]` of `w[1]`."""
+    letter, index = stem[:1], stem[1:]
+    if not index or index.startswith("["):
+        yield from (f"{name}{index}" for name in LONG_NAMES.get(letter, ()))
 
 
 def member_of(name: str) -> str:

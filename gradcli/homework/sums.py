@@ -326,11 +326,27 @@ def _paired(adds: Sequence[Values], pieces: Sequence[list[Any]], last: int) -> l
         return None
     if not left and not matched:
         return None
+    left = _in_order(left, [adds[n] for n in still], pieces)
     nothing_more = [np.zeros(np.shape(at[0])) for at in pieces]
     for place, n in enumerate(still):
         own = [piece(p) for p in left[place * share : (place + 1) * share]]
         wanted[n] = _sum(own) if own else nothing_more
     return [w for w in wanted if w is not None]
+
+
+def _in_order(left: list[int], adds: Sequence[Values], pieces: Sequence[list[Any]]) -> list[int]:
+    """The contributions in their order or the other way round, whichever is more like what the steps add."""
+
+    def likeness(order: Sequence[int]) -> float:
+        found = 0.0
+        for add, n in zip(adds, order, strict=False):
+            one, other = np.ravel(add[-1]), np.ravel(pieces[-1][n])
+            size = float(np.linalg.norm(one) * np.linalg.norm(other))
+            found += abs(float(one @ other)) / size if size else 0.0
+        return found
+
+    turned = left[::-1]
+    return turned if likeness(turned) > likeness(left) + len(adds) / 2 else left
 
 
 def _sum(several: Sequence[Values]) -> Values:

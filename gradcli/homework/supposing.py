@@ -25,8 +25,8 @@ from gradcli.homework.sheet import Line, Sheet
 _GRADIENT_LIKE = re.compile(r"d|grad|g_|the result|err")
 """How names of gradients begin."""
 
-MOST_TRIES = 6000
-"""So many readings of helpers are tried on a sheet."""
+MOST_TRIED = 250_000
+"""So many operations are evaluated on a sheet to find out what its helpers are meant to be."""
 
 MOST_OTHERS = 60
 """A helper may be meant as the gradient of so many nodes of other shapes than its own."""
@@ -77,7 +77,7 @@ class Supposing(Knowledge, ABC):
     def __init__(self, sheet: Sheet) -> None:
         super().__init__(sheet)
         self.supposed = Suppositions()
-        self._tries = 0
+        self._tried = 0
 
     @abstractmethod
     def _state(self, line: Line) -> State:
@@ -256,7 +256,7 @@ class Supposing(Knowledge, ABC):
         return (meaning is None or meaning[1] != 1) and self.may_be_gradient(helper, self.states[helper.index].intended)
 
     def may_be_gradient(self, helper: Line, values: Sequence[Any]) -> bool:
-        """Whether a helper may be meant as a gradient: by its name, or because it is no forward value of any shape."""
+        """Whether a helper may be meant as a gradient: by its name, or because no name of the file has its numbers."""
         if helper.expression is None or helper.expression.dtype not in FLOATS:
             return False
         if _GRADIENT_LIKE.match(helper.target.name):
@@ -264,7 +264,8 @@ class Supposing(Knowledge, ABC):
         if len(self.points.all) < 2 or values[1] is None:
             return True
         flat = np.ravel(numbers(values[1]))
-        forward = (v for n, v in zip(self.sheet.forward, self.points.all[1].values, strict=True) if n.dtype in FLOATS)
+        nodes = zip(self.sheet.forward, self.points.all[1].values, strict=True)
+        forward = (v for n, v in nodes if n.dtype in FLOATS and self.sheet.name_of(n))
         return not any(np.size(v) == flat.size and same(flat, np.ravel(v)) for v in forward)
 
     def _nodes_like(self, helper: Line) -> list[Node]:
@@ -361,8 +362,7 @@ class Supposing(Knowledge, ABC):
     def _puts_right(self, line: Line, meant: Mapping[int, Node]) -> float | None:
         """The factor c for which a line is right if helpers are c times these nodes' gradients; None if it is not."""
         truths = self.truths[line.index]
-        self._tries += 1
-        if len(truths) < 2 or not np.any(truths[1]) or self._tries > MOST_TRIES:
+        if len(truths) < 2 or not np.any(truths[1]) or self._tried > MOST_TRIED:
             return None
         assert line.expression is not None
         found: list[float] = []
@@ -389,6 +389,7 @@ class Supposing(Knowledge, ABC):
         values = {j: [value] * (k + 1) for j, value in changed.items()}
         given = {j: self._changed(j, k, values) for j in line.references}
         assert line.expression is not None
+        self._tried += len(self.points.order(line.expression)) + 10 * len(line.references)
         return self.points.value(line.expression, self.points.all[k], given)
 
     def _sum_at_fault(self, line: Line) -> bool:
@@ -398,13 +399,27 @@ class Supposing(Knowledge, ABC):
             return False
         if self._overwrites(line):
             return True
-        if (reached := sums.reached(self, line)) is None:
+        if (reached := self._right_before(line) or sums.reached(self, line)) is None:
             return False
         for index, values in reached.items():
             if index != line.index:
                 self.truths[index] = values
         supposed.sums.update(reached)
         return True
+
+    def _right_before(self, line: Line) -> dict[int, list[Any]] | None:
+        """What the steps of a sum should have reached that was right before its last steps; None if it never was."""
+        truths = self.truths[line.index]
+        chain = sums.chain_of(self, line)
+        for at in range(len(chain) - 2, -1, -1):
+            each = chain[at]
+            if each.expression is None or chain[at + 1].continues is None:
+                break
+            values = self._given_values(each)
+            if np.any(truths[-1]) and all(same(v, t) for v, t in zip(values, truths, strict=True)):
+                own = {part.index: self.states[part.index].intended for part in chain[:at]}
+                return own | {part.index: truths for part in chain[at:]}
+        return None
 
     def _overwrites(self, line: Line) -> bool:
         """Finds out whether a line is wrong because lines of its sum overwrite what they should have added to."""
