@@ -17,7 +17,7 @@ from gradcli.ops.pass_on import cast
 from gradcli.problems import GradError, meaning
 from gradcli.trace.expressions import HUGE, Expressions
 from gradcli.trace.lists import whole_list
-from gradcli.trace.values import Known, Module, Results, Swept
+from gradcli.trace.values import Counted, Known, Module, Results, Swept
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "dim": ("axis",),
@@ -113,7 +113,7 @@ def _plain_whole(reader: Expressions, op: Op, values: list[Any], settings: dict[
     if op.composes is not None or not values or not op.operands:
         return None
     arrays = []
-    if op.variadic and any(type(value) is int for value in values):  # sizes, some of them a list with a name
+    if op.variadic and any(type(value) in (int, Counted) for value in values):  # sizes, some of them a list with a name
         named = [type(v) is Node and v.number in reader.raw and v.number not in reader.integers for v in values]
         values = [reader.plain(v) if n else v for v, n in zip(values, named, strict=True)]
     for value in values:

@@ -878,7 +878,6 @@ _KEEPS_WHOLE = frozenset(
 ) | {index, assigned}
 """Operators that make whole numbers of whole numbers."""
 
-_COUNTS = (int, Length)
 _OF_LISTS = ("+", "*")
 
 

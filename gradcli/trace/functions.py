@@ -25,6 +25,7 @@ from gradcli.trace.values import (
     Bound,
     Chosen,
     Class,
+    Counted,
     Factory,
     Function,
     Instance,
@@ -491,7 +492,7 @@ class Functions(Control):
         if isinstance(base, Class):
             base.members[name] = value
             return
-        if type(value) in (float, int, Length) and self._is_given(base, value, place):
+        if type(value) in (float, int, Counted, Length) and self._is_given(base, value, place):
             value = Chosen(value)  # it varies
         before = base.attributes.get(name)
         if type(before) is Node and self.overwrite(before, value, place):

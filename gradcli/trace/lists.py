@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcli.trace.values import Instance
+from gradcli.trace.values import Counted, Instance
 
 
 def entries(value: Any) -> Iterator[Any]:
@@ -30,7 +30,7 @@ def whole_list(value: Any) -> Any:
         part = stack.pop()
         if isinstance(part, (list, tuple)):
             stack.extend(part)
-        elif type(part) is not int:
+        elif type(part) not in (int, Counted):
             return None
     return value
 

@@ -253,7 +253,7 @@ class Naming(Expressions):
             node = self.graph.input(value, self.dtype, "", self.line, differentiable=differentiable)
         elif kind is bool:
             node = self.graph.input(value, "bool", "", self.line)
-        elif kind is int or kind is Length:
+        elif kind in (int, Counted, Length):
             differentiable = differentiable and kind is not Length
             node = self.graph.input(float(value), self.dtype, "", self.line, differentiable=differentiable)
             self.whole[node.number] = self.raw[node.number] = int(value)

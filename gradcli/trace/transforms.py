@@ -21,7 +21,7 @@ from gradcli.ops.reduce import broadcast_to
 from gradcli.problems import GradError, meaning
 from gradcli.trace.gradients import gradients, jacobian, tangent
 from gradcli.trace.trees import leaves, mapped
-from gradcli.trace.values import Chosen, Function, Input, Instance, Items, Pick, Swept, Table
+from gradcli.trace.values import Chosen, Counted, Function, Input, Instance, Items, Pick, Swept, Table
 
 if TYPE_CHECKING:
     from gradcli.trace.functions import Words
@@ -284,7 +284,7 @@ def _varied(self: Interpreter, value: Any, name: str, place: ast.AST) -> Any:
         if not value.owner.label:
             value.owner.label = name
         for member, part in value.attributes.items():
-            if type(part) in (float, int):
+            if type(part) in (float, int, Counted):
                 value.attributes[member] = self.adopt(Chosen(part), value.owner, member, place)
         return value
     if isinstance(value, Node) or value is None:
@@ -297,7 +297,7 @@ def _varied(self: Interpreter, value: Any, name: str, place: ast.AST) -> Any:
         name += "_"
     before, self.owner = self.owner, None
     try:
-        kept = self.adopt(float(value) if type(value) is int else value, None, name, place)
+        kept = self.adopt(float(value) if type(value) in (int, Counted) else value, None, name, place)
     finally:
         self.owner = before
     return kept
