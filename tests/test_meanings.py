@@ -49,6 +49,10 @@ REFUSED = {
         "L = np.sum(x ** 2)\n",
         "in-place change of such a view",
     ),
+    "a change at places that is not read": (
+        "import numpy as np\nx = np.array([1.0, 2.0])\nnp.multiply.at(x, [0, 0], 3.0)\nL = np.sum(x)\n",
+        "",
+    ),
     "a kind that is not known": ("import numbers\nx = 2.0\nL = x if isinstance(x, numbers.Number) else x**2\n", ""),
 }
 

@@ -545,8 +545,6 @@ def in_place(self: Interpreter, node: ast.Call) -> Any:
     `w.sub_(lr * g)`, `w.data.copy_(v)`, `nn.init.zeros_(w)`, `x.view(-1).mul_(2)`, `torch.empty(3).fill_(1)`.
     """
     called = node.func
-    if isinstance(called, ast.Attribute) and called.attr == "at" and _added_at(self, node, called.value):
-        return True
     out = next((k.value for k in node.keywords if k.arg == "out"), None)
     if out is not None:
         return _written_to(self, node, out)
@@ -626,46 +624,23 @@ def _becomes(self: Interpreter, target: ast.expr, node: Node, before: Any, place
     return follow(self, views, self.current[root], place) if views and root in self.current else node
 
 
-UFUNCS = {"add": "+", "subtract": "-"}
-"""NumPy's functions whose `.at` is read, with their signs."""
-
-
-def _added_at(self: Interpreter, node: ast.Call, function: ast.expr) -> bool:
-    """`np.add.at(dW, idx, dout)`: an entry that is named twice receives both."""
-    if not isinstance(function, ast.Attribute) or function.attr not in UFUNCS or len(node.args) != 3:
-        return False
-    target, slice_, given = node.args
-    current = self.value(target)
-    if type(self.value(function.value)) is not Module or type(current) is not Node:
-        return False
-    place = ast.copy_location(ast.Subscript(target, slice_, ast.Load()), node)
-    key = index_parts(self, place)
-    part = self.operand(self.value(given), given)
-    taken = self.take(current, {"key": key}, node, (node,)).shape
-    part = part if part.shape == taken else self.apply(broadcast_to, (part,), {"shape": taken}, node, (given,))
-    scattered = self.apply(put, (part,), {"key": key, "shape": current.shape}, node, (given,))
-    added = self.binary(UFUNCS[function.attr], current, scattered, node, (target, given))
-    rebind(self, target, self.operand(added, node), current, node)
-    return True
-
-
-def _assigned_to(self: Interpreter, node: ast.Call, called: ast.Attribute) -> bool:
+def _assigned_to(self: Interpreter, node: ast.Call, called: ast.Attribute) -> Any:
     """`w.assign_sub(lr * dw)`: TensorFlow's variables change so."""
     target = called.value
     current = self.value(target)
     if type(current) is not Node:
-        return False
+        return None
     value = self.value(node.args[0])
     if contains(value, Swept) or (current.op is INPUT and self.backwards and self.cut is None):
         update(self, ast.copy_location(ast.Expr(node), node), target)
-        return True
+        return Swept()
     sign = ASSIGNING[called.attr]
     made = self.binary(sign, current, value, node, (target, node.args[0])) if sign else self.operand(value, node)
     if type(made) is Swept:
         update(self, ast.copy_location(ast.Expr(node), node), target)
     elif not set_numbers(self, current, np.array(self.value_of(made)), node):
         rebind(self, target, made, current, node)
-    return True
+    return self.value(target)
 
 
 def without_data(target: ast.expr) -> ast.expr:
@@ -709,10 +684,14 @@ def _changed_by_method(self: Interpreter, node: ast.Call, called: ast.Attribute)
     return Swept()
 
 
-def _at_places(self: Interpreter, node: ast.Call, function: ast.Attribute) -> bool:
+UFUNCS = {"add": "+", "subtract": "-"}
+"""NumPy's functions whose `.at` is read, with their signs."""
+
+
+def _at_places(self: Interpreter, node: ast.Call, function: ast.Attribute) -> Any:
     """`np.add.at(x, key, v)`: an entry that is named twice receives both."""
-    if function.attr not in ("add", "subtract") or len(node.args) != 3 or not isinstance(self.value(function), Known):
-        return False
+    if function.attr not in UFUNCS or len(node.args) != 3 or not isinstance(self.value(function), Known):
+        return None
     target, key_place, value_place = node.args
     current = self.operand(self.value(target), target)
     part = self.operand(self.value(value_place), value_place)
@@ -721,9 +700,9 @@ def _at_places(self: Interpreter, node: ast.Call, function: ast.Attribute) -> bo
     if part.shape != taken:
         part = self.apply(broadcast_to, (part,), {"shape": taken}, node, (value_place,))
     spread = self.apply(put, (part,), {"key": key, "shape": current.shape}, node, (value_place,))
-    sign = "+" if function.attr == "add" else "-"
-    rebind(self, target, self.binary(sign, current, spread, node, (target, value_place)), current, node)
-    return True
+    added = self.binary(UFUNCS[function.attr], current, spread, node, (target, value_place))
+    rebind(self, target, self.operand(added, node), current, node)
+    return Swept()
 
 
 def _short(text: str) -> str:

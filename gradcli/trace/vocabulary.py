@@ -72,7 +72,7 @@ PASSED_OVER = frozenset(
         "set_printoptions",
     }
     | {"watch", "save", "figure", "legend", "xlabel", "ylabel", "title"}
-    | {"display", "eval", "train", "show", "plot", "set_default_dtype", "zero_grads"}
+    | {"apply_gradients", "set_seed", "display", "eval", "train", "show", "plot", "set_default_dtype", "zero_grads"}
 )
 """Functions and methods whose line has no meaning for a derivation."""
 
