@@ -333,26 +333,43 @@ def _sequences(self: Interpreter, call: Any) -> list[Any]:
     ]
 
 
+def _again(self: Interpreter, value: Any, place: ast.AST) -> Callable[[Callable[[Any], None]], None]:
+    """What hands the same values to a function every time, also those of a generator, from where it stands now."""
+    if type(value) is not Stream:
+        return lambda take: self.each(value, place, take)
+    taken, ended = value.taken, value.ended
+
+    def run(take: Callable[[Any], None]) -> None:
+        value.taken, value.ended = taken, ended
+        value.give(take)
+
+    return run
+
+
 def _zip(self: Interpreter, call: Any) -> Any:
     if call.values and all(value is ASIDE_VALUE for value in call.values):
         return ASIDE_VALUE
     lazy = [at for at, value in enumerate(call.values) if self.is_lazy(value)]
     if len(lazy) == 1:
         at = lazy[0]
+        each = _again(self, call.values[at], call.places[at])
         others = [None if k == at else self.iterate(v, p) for k, (v, p) in enumerate(zip(call.values, call.places))]  # noqa: B905
 
         def run(take: Callable[[Any], None]) -> None:
-            count = 0
+            count, over = 0, Left()
 
             def turn(value: Any) -> None:
                 nonlocal count
                 if any(o is not None and count >= len(o) for o in others):
-                    raise Left
+                    raise over
                 take(tuple(value if o is None else o[count] for o in others))
                 count += 1
 
-            with contextlib.suppress(Left):
-                self.each(call.values[at], call.places[at], turn)
+            try:
+                each(turn)
+            except Left as left:
+                if left is not over:  # whoever takes the values has had enough
+                    raise
 
         return Stream(run)
     return Items(tuple(row) for row in zip(*_sequences(self, call), strict=False))
@@ -363,10 +380,11 @@ def _enumerate(self: Interpreter, call: Any) -> Any:
     if call.values[0] is ASIDE_VALUE:
         return ASIDE_VALUE
     if self.is_lazy(call.values[0]):
+        each = _again(self, call.values[0], call.places[0])
 
         def run(take: Callable[[Any], None]) -> None:
             counter = itertools.count(start)
-            self.each(call.values[0], call.places[0], lambda value: take((next(counter), value)))
+            each(lambda value: take((next(counter), value)))
 
         return Stream(run)
     return Items(enumerate(self.iterate(call.values[0], call.places[0]), start))
@@ -374,7 +392,7 @@ def _enumerate(self: Interpreter, call: Any) -> Any:
 
 def _iter(self: Interpreter, call: Any) -> Any:
     """`iter(loader)`, from which `next` takes."""
-    return Stream(lambda take: self.each(call.values[0], call.places[0], take))
+    return call.values[0] if type(call.values[0]) is Stream else Stream(_again(self, call.values[0], call.places[0]))
 
 
 def _next(self: Interpreter, call: Any) -> Any:
@@ -387,24 +405,18 @@ def _next(self: Interpreter, call: Any) -> Any:
         given = self.found(stream)
         raise GradError(meaning.wrong_argument(self.span(call.places[0]), "what `next` takes from", expected, given))
     found: list[Any] = []
-    skip = stream.taken
 
     def take(value: Any) -> None:
-        nonlocal skip
-        if skip:
-            skip -= 1
-            return
         found.append(value)
         raise Left
 
     with contextlib.suppress(Left):
-        stream.run(take)
-    stream.taken += 1
+        stream.give(take)
     if found:
         return found[0]
     if len(call.values) > 1:
         return call.values[1]
-    expected, had = "a stream with something left in it", f"{stream.taken - 1} values, all taken"
+    expected, had = "a stream with something left in it", f"{stream.taken} values, all taken"
     raise GradError(meaning.wrong_argument(self.span(call.places[0]), "what `next` takes from", expected, had))
 
 
@@ -429,13 +441,23 @@ def _tuple(self: Interpreter, call: Any) -> Any:
 def _sorted(self: Interpreter, call: Any) -> Any:
     values = [self.plain(v) for v in self.iterate(call.values[0], call.places[0])]
     reverse = call.keywords.get("reverse", (False,))[0] is True
+    keys = [self.plain(k) for k in _keys(self, call, values)]
     try:
-        return _listed(sorted(values, reverse=reverse))
+        order = sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)
+        return _listed([values[at] for at in order])
     except TypeError:
         expected = "plain numbers or texts; tensors are sorted by sort(x)"
         raise GradError(
             meaning.wrong_argument(self.span(call.place), "what `sorted` sorts", expected, "something else")
         ) from None
+
+
+def _keys(self: Interpreter, call: Any, values: list[Any]) -> list[Any]:
+    """What values are sorted by: what the function that is given as `key` makes of them, or they themselves."""
+    from gradcli.trace.calls import call_value
+
+    key = call.keywords.get("key", (None,))[0]
+    return values if key is None else [call_value(self, key, [value], {}, call.place) for value in values]
 
 
 def _new_dict(self: Interpreter, call: Any) -> Any:
@@ -604,4 +626,7 @@ OF_SEQUENCES: dict[str, Callable[[Any, Any], Any]] = {
 
 def is_sequence(values: list[Any]) -> bool:
     """Whether Python's own function is meant: it is given one list with more than plain numbers in it."""
-    return len(values) in (1, 2) and (type(values[0]) in (Items, Table))
+    if len(values) not in (1, 2):
+        return False
+    first = values[0]
+    return type(first) in (Items, Table, Stream) or (isinstance(first, Instance) and bool(first.cls.find("__iter__")))

@@ -364,7 +364,7 @@ class Expressions:
             return value.tolist() if value.ndim == 1 else list(value)
         if type(value) is Stream:
             values: list[Any] = []
-            value.run(values.append)
+            value.give(values.append)
             return values
         if isinstance(value, Instance) and value.cls.find("__iter__") is not None:
             return self.iterate(self.entry_of(value, Ellipsis, place), place)

@@ -275,7 +275,7 @@ class Functions(Control):
         if isinstance(value, Instance) and value.cls.find("__iter__") is not None:
             value = self.entry_of(value, Ellipsis, place)
         if type(value) is Stream:
-            value.run(turn)
+            value.give(turn)
             return
         for part in self.iterate(value, place):
             turn(part)

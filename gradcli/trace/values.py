@@ -300,7 +300,26 @@ class Stream:
     run: Callable[[Callable[[Any], None]], None]
     """Hands every value to a function."""
     taken: int = 0
-    """How many values `next` has taken."""
+    """How many values have been taken."""
+    ended: bool = False
+    """Whether it has given all that it has: then it gives nothing more."""
+
+    def give(self, take: Callable[[Any], None]) -> None:
+        """Hands what is left to a function: a value is given once, as Python gives it."""
+        if self.ended:
+            return
+        skip = self.taken
+
+        def next_one(value: Any) -> None:
+            nonlocal skip
+            if skip:
+                skip -= 1
+                return
+            self.taken += 1
+            take(value)
+
+        self.run(next_one)
+        self.ended = True
 
 
 @dataclass(frozen=True, slots=True)
