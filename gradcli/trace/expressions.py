@@ -25,6 +25,7 @@ from gradcli.ops.arrange import assigned, index, stack
 from gradcli.ops.create import CREATORS, Limits
 from gradcli.problems import GradError, Problem, Span, meaning
 from gradcli.trace.lists import contains, entries, rows
+from gradcli.trace.spelling import root_of
 from gradcli.trace.values import (
     Bound,
     Class,
@@ -264,10 +265,12 @@ class Expressions:
             if literal and (known := self._literals.get((type(value), value))):
                 return known
             if type(value) is Counted:
-                self.note(
-                    f"`{self.text(place)}` is a whole number in a dictionary, so it is a constant here, without a "
-                    f"gradient: written `{int(value)}.0` it would have one"
-                )
+                text = self.text(place)
+                if not root_of(text.rpartition(".")[2].partition("[")[0]):  # of a gradient it is told already
+                    self.note(
+                        f"`{text}` is a whole number in a dictionary, so it is a constant here, without a "
+                        f"gradient: written `{int(value)}.0` it would have one"
+                    )
                 value = int(value)
             value = int(value) if type(value) is Length else float(value) if type(value) is Scalar else value
             if type(value) is int and abs(value) > HUGE:
