@@ -53,6 +53,10 @@ REFUSED = {
         "import numpy as np\nx = np.array([1.0, 2.0])\nnp.multiply.at(x, [0, 0], 3.0)\nL = np.sum(x)\n",
         "",
     ),
+    "arrays that are compared and do not fit": (
+        "import numpy as np\nx = np.array([1.0, 2.0])\nok = np.allclose(x, np.ones(3))\nL = np.sum(x)\n",
+        "`allclose` must be given",
+    ),
     "a kind that is not known": ("import numbers\nx = 2.0\nL = x if isinstance(x, numbers.Number) else x**2\n", ""),
 }
 

@@ -341,17 +341,8 @@ def _compared(self: Interpreter, node: ast.Call, values: list[Any], words: Any) 
         raise GradError(
             meaning.argument_count(self.span(node), "allclose", "two tensors", len(values), "allclose(a, b)")
         )
-    a, b = (np.asarray(self.value_of(self.operand(value, node))) for value in values[:2])
-    named = {word: self.plain(value) for word, (value, _) in words.items()}
     exact = isinstance(node.func, (ast.Attribute, ast.Name)) and self.text(node.func).endswith("equal")
-    if exact:
-        return a.shape == b.shape and bool(np.all(a == b))
-    rest = [self.plain(value) for value in values[2:4]]
-    rtol, atol = (named.get(word, rest[at] if at < len(rest) else default) for at, (word, default) in enumerate(_CLOSE))
-    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=named.get("equal_nan", False)))
-
-
-_CLOSE = (("rtol", 1e-5), ("atol", 1e-8))
+    return worked_out(self, "array_equal" if exact else "allclose", values, words, node)
 
 
 def _passed_over(self: Interpreter, node: ast.Call, values: list[Any], words: Any) -> Any:

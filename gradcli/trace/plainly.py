@@ -14,7 +14,7 @@ import numpy as np
 from gradcli.graph import Node
 from gradcli.ops.arrange import put
 from gradcli.problems import GradError, meaning
-from gradcli.trace.values import Items, Length, Pick, Walk
+from gradcli.trace.values import Items, Length, Pick, Swept, Walk
 
 if TYPE_CHECKING:
     from gradcli.trace.functions import Words
@@ -47,6 +47,9 @@ def worked_out(self: Interpreter, name: str, values: list[Any], words: Words, pl
             if not self.is_whole(node):
                 what, way_out = f"`{name}` of numbers that vary", "it is read for whole numbers, such as labels"
                 raise GradError(meaning.not_in_language(self.span(place), what, way_out))
+    for value in values:
+        if type(value) is Swept:
+            self.operand(value, place)  # says that only the sweep finds it
     given = [_numbers(self, value) for value in values]
     named = {word: _numbers(self, value) for word, (value, _) in words.items()}
     try:
