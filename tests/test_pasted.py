@@ -214,3 +214,12 @@ def test_what_is_done_to_a_right_gradient_is_the_mistake() -> None:
         told = marked(FIT, f"dW = x.T @ e\n{line}\n")
         assert told.first is not None
         assert told.first.line == 2
+
+
+def test_an_index_that_is_named_twice() -> None:
+    forward = "E = np.array([[1.0, 2.0], [0.5, -1.0]])\nL = np.sum(E[[0, 1, 0]] * [[1.0, 2], [3, 4], [5, 6]])\n"
+    start = "dE = np.zeros((2, 2))\ng = np.array([[1.0, 2], [3, 4], [5, 6]])\n"
+    assert marked(forward, f"{start}np.add.at(dE, [0, 1, 0], g)\n").right
+    told = marked(forward, f"{start}dE[[0, 1, 0]] += g\n")
+    assert told.first is not None
+    assert told.first.line == 3

@@ -246,8 +246,8 @@ class Marking(Supposing):
             factor = common_multiple(values[1:], truths[1:])
             if factor is not None and abs(factor - 1) > 1e-9:
                 return State(Verdict.SCALED, self._times(truths, factor), factor=factor)
-        if line.kind is Kind.GRADIENT and self._is_of_a_namesake(line, values):
-            return State(Verdict.RIGHT, values, exact=True)
+        if line.kind is Kind.GRADIENT and (namesake := self._of_a_namesake(line, values)) is not None:
+            return namesake
         if line.index not in self.supposed.plain and line.kind is Kind.GRADIENT:
             meaning = self._meaning(line, values)
             other = meaning is not None and meaning[1] == 1 and meaning[0] is not line.node
@@ -256,13 +256,20 @@ class Marking(Supposing):
                 return State(Verdict.HELPER, values, 1.0, meaning, notes=[note])
         return None
 
-    def _is_of_a_namesake(self, line: Line, values: list[Any]) -> bool:
-        """Whether a line of a loop is the gradient of another node of the same name: the loop may go either way."""
-        if not line.where or line.node is None:
-            return False
-        meaning = self._meaning(line, values)
-        names = [each.name.partition("'")[0] for each in (line.node, meaning[0])] if meaning is not None else []
-        return meaning is not None and meaning[1] == 1 and names[0] == names[1]
+    def _of_a_namesake(self, line: Line, values: list[Any]) -> State | None:
+        """The gradient of another node of the same name, in a line of a loop, which may go either way over them."""
+        if not line.where or line.node is None or len(values) < 2 or any(v is None for v in values):
+            return None
+        name = line.node.name.partition("'")[0]
+        for node in self._multiples(values[1:]):
+            if node.name.partition("'")[0] != name:
+                continue
+            factor = common_multiple(values[1:], [p.gradient(node) for p in self.points.all[1:]])
+            if factor is not None and abs(factor - 1) < 1e-9:
+                return State(Verdict.RIGHT, values, exact=True)
+            if factor is not None and line.index not in self.supposed.dropped:
+                return State(Verdict.SCALED, values, factor=factor)
+        return None
 
     def _said(self, node: Node) -> str:
         """A node's gradient in words."""

@@ -21,7 +21,7 @@ from gradcli.homework.spelling import Kind, Spelling, Target
 from gradcli.homework.written import of_array, written
 from gradcli.language import Program, read
 from gradcli.language.places import PARSE_ERRORS
-from gradcli.ops.arrange import put
+from gradcli.ops.arrange import assigned, key_repeats, put
 from gradcli.ops.compare import where
 from gradcli.problems import GradError, Problem, Source, Span, homework, meaning
 from gradcli.problems.syntax import too_deep
@@ -313,6 +313,10 @@ class _Reader(Pasted):
         change = new = self.value(right)
         if isinstance(statement, ast.AugAssign):
             change = self.binary(BINARY[type(statement.op)], before, change, statement, (part, right))
+        key = before.settings["key"]
+        if isinstance(statement, ast.AugAssign) and type(statement) is not _AddedAt and key_repeats(whole.shape, key):
+            once = (whole, self.operand(change, right))  # of an entry that is named twice, NumPy keeps one sum only
+            return self.apply(assigned, once, {"key": key}, statement, (part.value, right))
         change = self.binary("-", change, before, statement, (right, part))
         settings = {"key": before.settings["key"], "shape": whole.shape}
 
@@ -674,6 +678,10 @@ def _counting(statement: ast.stmt) -> set[str]:
     return found
 
 
+class _AddedAt(ast.AugAssign):
+    """A change in which an entry that is named twice receives both."""
+
+
 def _added_at(statement: ast.stmt) -> ast.stmt:
     """`np.add.at(dW, rows, dx)` as the change of some entries that it is."""
     match statement:
@@ -682,7 +690,7 @@ def _added_at(statement: ast.stmt) -> ast.stmt:
         ):
             target = ast.copy_location(ast.Subscript(loaded(whole), key, ast.Store()), whole)
             sign = ast.Add() if name == "add" else ast.Sub()
-            return ast.copy_location(ast.AugAssign(target, sign, value), statement)
+            return ast.copy_location(_AddedAt(target, sign, value), statement)
     return statement
 
 

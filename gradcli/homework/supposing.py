@@ -96,8 +96,11 @@ class Supposing(Knowledge, ABC):
         """Gives up the constant factors that no later line puts back; whether there were any."""
         confirmed: set[int] = set()
         for line, state in zip(self.sheet.lines, self.states, strict=True):
-            if state.exact and line.about_gradient:
-                self._confirm(line, confirmed)
+            meant = state.meaning if state.verdict is Verdict.HELPER else None
+            named = meant is not None and meant[1] == 1 and self.sheet.name_of(meant[0])
+            if (state.exact and line.about_gradient) or named:
+                for part in sums.chain_of(self, line):
+                    self._confirm(part, confirmed)
         open_lines = []
         for line, state in zip(self.sheet.lines, self.states, strict=True):
             faulty = state.verdict in (Verdict.WRONG, Verdict.INVALID)

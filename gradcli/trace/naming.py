@@ -102,6 +102,7 @@ class Naming(Expressions):
         if isinstance(value, (list, tuple)):
             whole = owner is not None and whole_list(value) is not None
             whole = whole or (kind is tuple and _is_mixed(value)) or "torch" in self.imported  # no tensors of lists
+            whole = whole or (bool(self.imported) and _is_uneven(value))
             if not is_numbers(value) or whole:
                 return self.adopt(Items(value, fixed=kind is tuple), owner, member, place)
             return self._input(value, owner, member, place)
@@ -394,6 +395,11 @@ def _parts(place: ast.AST, kinds: Any, attribute: str, count: int) -> list[ast.A
 def _is_mixed(value: Sequence[Any]) -> bool:
     """Whether a tuple holds numbers beside lists: it can be no tensor."""
     return len({isinstance(part, (list, tuple)) for part in value}) > 1
+
+
+def _is_uneven(value: Sequence[Any]) -> bool:
+    """Whether a list holds lists of several lengths: it can be no tensor."""
+    return len({len(part) if isinstance(part, (list, tuple)) else -1 for part in value}) > 1
 
 
 def _is_shape(value: Any, place: ast.AST) -> bool:

@@ -110,6 +110,8 @@ def _unpacked(
         return [(each, value, place) for each in target.elts]
     if isinstance(value, Instance) or type(value) is Stream:
         value = self.iterate(value, place)
+    if type(value) is Pick and len(value.base.shape) > 1:
+        value = self.picked(value, place)  # a row of a table
     if not isinstance(value, (tuple, list, dict, str, np.ndarray)) and not (type(value) is Node and value.shape):
         found = f"one tensor of shape {value.shape}" if type(value) is Node else "one value"
         raise GradError(meaning.unpack(self.span(place), count, found))
