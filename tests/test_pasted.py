@@ -223,3 +223,11 @@ def test_an_index_that_is_named_twice() -> None:
     told = marked(forward, f"{start}dE[[0, 1, 0]] += g\n")
     assert told.first is not None
     assert told.first.line == 3
+
+
+def test_weights_that_are_updated_too_early() -> None:
+    answers = "dp = 2*p\ndW2 = np.outer(dp, h)\nW2 -= 0.1 * dW2\ndh = W2.T @ dp\n"
+    told = marked(NET, answers)
+    assert told.first is not None
+    assert (told.first.line, told.first.slip) == (4, "updated weights")
+    assert told.first.edit == "`W2` as a line above has changed it stands where that of the file belongs"

@@ -268,7 +268,10 @@ class Namer:
         again = ", here and again" if len(edit.changes) > 1 else ""
         square = edit.kind == "transpose" and _is_square(tape.steps[at].node or tape.steps[at].origin)
         warning = f"; `{before}` is square, so its shape could not warn you" if square else ""
-        return f"`{before}` stands where `{after}` belongs{again}{warning}", right, self._place(search, at, line)
+        stands = f"`{before}` stands where `{after}` belongs"
+        if before == after:
+            stands = f"`{before}` as a line above has changed it stands where that of the file belongs"
+        return f"{stands}{again}{warning}", right, self._place(search, at, line)
 
     def _place(self, search: Search, at: int, line: Line) -> Span | None:
         """Where a step of the line stands in the student's text."""
