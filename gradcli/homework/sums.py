@@ -342,7 +342,7 @@ def _in_order(left: list[int], adds: Sequence[Values], pieces: Sequence[list[Any
         for add, n in zip(adds, order, strict=False):
             one, other = np.ravel(add[-1]), np.ravel(pieces[-1][n])
             size = float(np.linalg.norm(one) * np.linalg.norm(other))
-            found += abs(float(one @ other)) / size if size else 0.0
+            found += abs(float(one @ other)) / size if 0 < size < np.inf else 0.0
         return found
 
     turned = left[::-1]
