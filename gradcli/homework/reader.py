@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from gradcli.evaluate import CannotEvaluate
 from gradcli.graph import CONSTANT, SYMBOL, Graph, Node, Op
 from gradcli.graph.dtypes import FLOATS
@@ -425,6 +427,8 @@ class _Reader(Pasted):
         holder = self._held(left) if isinstance(left, (ast.Name, ast.Attribute)) else None
         for at, entry in enumerate(list(holder) if isinstance(holder, Items) else ()):
             new = type(entry) is Node and entry.number >= self.sheet.first and entry.number not in self.sheet.lines_of
+            if new and entry.op is CONSTANT and not np.any(entry.data):
+                continue  # to be filled
             place = ast.copy_location(ast.Subscript(loaded(left), ast.Constant(at), ast.Store()), left)
             target = self.target(place) if new and entry.dtype in FLOATS else None
             if target is not None and target.kind is Kind.GRADIENT:
@@ -774,9 +778,12 @@ def _find_parts(sheet: Sheet) -> None:
     for line in sheet.lines:
         passes.setdefault(line.statement, []).append(line)
     for lines in passes.values():
-        if len({line.call for line in lines}) > 1 and len({line.target.name for line in lines}) == 1:
-            for line in lines:
-                line.local = line.about_gradient  # what each of several calls finds need not be all of a gradient
+        calls: dict[str, set[int]] = {}
+        for line in lines:
+            calls.setdefault(line.target.name, set()).add(line.call)
+        for line in lines:
+            if len(calls[line.target.name]) > 1:  # what each of several calls finds need not be all of a gradient
+                line.local = line.about_gradient
         nowhere = not any(n.node and n.expression and n.node.shape == n.expression.shape for n in lines)
         for line in lines if len(lines) > 1 else ():
             node, expression = line.node, line.expression
